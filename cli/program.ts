@@ -11,6 +11,7 @@ import { addFailedEvents } from "./failed-events";
 import { addGroups } from "./groups";
 import { addListen } from "./listen";
 import { addPublish } from "./publish";
+import { addRequests } from "./requests";
 import { addSendTestOperatorEvent } from "./operator-events";
 import { addSendTest } from "./send-test";
 import { addSignatureCommands } from "./signature-commands";
@@ -84,6 +85,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   // CONTRIBUTING.md, "Add a command to the command line", lists what a new command needs besides a call here.
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
+  addRequests(program, cli);
   addSendTest(program, cli);
   addSendTestOperatorEvent(program, cli);
   addFailedEvents(program, cli);

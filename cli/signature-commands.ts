@@ -26,7 +26,7 @@ Examples:
   $ printf %s "$body" | chat-bridge sign
   $ curl "https://hooks.example/hooks/$id/events?limit=10" -H "Service-Signature: $(chat-bridge sign --query limit=10)"`)
     .action(async (file: string | undefined, options: SignatureOptions) => {
-      const { raw, secrets, at } = await readSource(cli, file, options);
+      const { raw, secrets, at } = await readSigned(cli, file, options);
       const signature = sign(raw, secrets, at);
       answer(cli, { signature }, [signature]);
       if (endsWithNewline(raw))
@@ -49,7 +49,7 @@ Examples:
   $ chat-bridge verify "$header" body.json --secret-file ann.secret
   $ chat-bridge verify "$header" --query 'after=latest' --at 1767225600`)
     .action(async (header: string, file: string | undefined, options: SignatureOptions) => {
-      const { raw, secrets, at } = await readSource(cli, file, options);
+      const { raw, secrets, at } = await readSigned(cli, file, options);
       const fault = verify(header, raw, secrets, at);
       if (fault === undefined) {
         answer(cli, { holds: true }, [painted("good", "The signature is valid.")]);
@@ -80,12 +80,21 @@ function withSource(command: CliCommand): CliCommand {
     .option("--at <seconds>", "current time in unix seconds, instead of this machine's clock", parseAt);
 }
 
-/** Returns the bytes that are signed, the secrets, and the current time in ms. */
-async function readSource(cli: Cli, file: string | undefined, options: SignatureOptions) {
-  const { query, secretFile, at = Date.now() } = options;
+/** Returns the bytes that are signed: of a file, of stdin, or of a query string. */
+export async function readSource(
+  cli: Cli,
+  file: string | undefined,
+  query: string | undefined,
+): Promise<Buffer> {
   if (query !== undefined && file !== undefined)
     throw new CliFailure(EXIT.USAGE, "give a file or --query, not both");
-  const raw = query === undefined ? await cli.terminal.read(file ?? "-") : Buffer.from(query);
+  return query === undefined ? cli.terminal.read(file ?? "-") : Buffer.from(query);
+}
+
+/** Returns the bytes that are signed, the secrets, and the current time in ms. */
+async function readSigned(cli: Cli, file: string | undefined, options: SignatureOptions) {
+  const { query, secretFile, at = Date.now() } = options;
+  const raw = await readSource(cli, file, query);
   return { raw, secrets: await readSecrets(cli, secretFile), at };
 }
 

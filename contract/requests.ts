@@ -44,3 +44,42 @@ export const REQUEST_BUCKETS = 12;
 export function isRefusal(kind: RequestKind): kind is RefusalKind {
   return Object.hasOwn(REFUSAL_STATUS, kind);
 }
+
+/** The first likely cause why a signature is not valid. */
+export const SIGNATURE_CAUSES = [
+  // There is no header, or the header does not have the contract's form.
+  "missing",
+  "repeated-header",
+  "spaces",
+  "name-in-value",
+  "without-timestamp",
+  "timestamp-form",
+  "without-digest",
+  "order",
+  "base64-digest",
+  "digest-form",
+  // The digest is not valid for the exact bytes under any active secret.
+  "digest-length",
+  "expired-secret",
+  "secret-base64",
+  "secret-hex",
+  "secret-newline",
+  "secret-quotes",
+  "secret-empty",
+  "body-only",
+  "separator",
+  "milliseconds",
+  "newline-added",
+  "newline-removed",
+  "re-serialized",
+  "empty-text",
+  "question-mark",
+  "url",
+  "query-decoded",
+  "swapped",
+  "not-hmac",
+  /** None of the above: another secret, or other bytes. */
+  "unknown",
+] as const;
+
+export type SignatureCause = (typeof SIGNATURE_CAUSES)[number];

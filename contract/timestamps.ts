@@ -31,7 +31,8 @@ export function staleTimestamp(timestamp: string, nowMs: number, clock: string):
   return `the signed timestamp is ${durationOf(Math.abs(aheadSeconds))} ${side} ${clock}, which says ${time}; ${most}`;
 }
 
-function durationOf(seconds: number): string {
+/** Returns a time difference in words, rounded to the unit that suits it. */
+export function durationOf(seconds: number): string {
   const unit = UNITS.find(({ most }) => seconds <= most);
   if (unit === undefined) return "many years";
   // A difference of 300.2 seconds exceeds the limit, so the message must not say 300 seconds.

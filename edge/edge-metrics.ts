@@ -3,6 +3,7 @@ import { byLabel, createMetrics, SECONDS_BUCKETS } from "../runtime/metrics";
 import type { RefusedConnections } from "../runtime/limit-connections";
 import type { AddressShield } from "./public/address-shield";
 import type { LaneLoad } from "./lane/lane-load";
+import type { RefusalReports } from "./public/refusal-reports";
 import type { UnsentPages } from "./public/unsent-pages";
 
 /** The `endpoint` label of each route. Requests for all other paths have the label "none". */
@@ -19,11 +20,13 @@ export function createEdgeMetrics({
   shield,
   unsent,
   refused,
+  refusals,
 }: {
   readonly load: Readonly<LaneLoad>;
   readonly shield: AddressShield;
   readonly unsent: Pick<UnsentPages, "bytes">;
   readonly refused: Readonly<RefusedConnections>;
+  readonly refusals: Pick<RefusalReports, "unreported">;
 }) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
   /** The number of answers, by endpoint, then by status. */
@@ -44,6 +47,11 @@ export function createEdgeMetrics({
     "chatbridge_edge_shield_refusals_total",
     "Requests that the edge rejected without asking core, because their sender was over its limit.",
     () => shield.refusals,
+  );
+  counter(
+    "chatbridge_edge_refusals_unreported_total",
+    "Requests that the edge rejected without asking core, and that are missing on the pages of workspaces.",
+    () => refusals.unreported,
   );
   gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);
   counter(

@@ -17,6 +17,7 @@ import { watchCore } from "./core-watch";
 import { createEdgeMetrics } from "./edge-metrics";
 import { addHooks } from "./public/hooks";
 import { createPublicListener } from "./public/public-listener";
+import { createRefusalReports } from "./public/refusal-reports";
 import { createUnsentPages } from "./public/unsent-pages";
 
 export interface Edge extends Required<Running> {
@@ -60,6 +61,7 @@ export async function createEdge(
     log.error({ where, err: error }, "a request failed unexpectedly");
   const shield = createAddressShield();
   const unsent = createUnsentPages();
+  const refusals = createRefusalReports(core.reportRefusals);
   const app = createPublicListener({
     trustProxy: config.trustProxy,
     report,
@@ -71,19 +73,22 @@ export async function createEdge(
     share: config.addressConnectionsMax,
     trusted: config.trustProxy,
   });
-  const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused });
+  const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused, refusals });
   const whyNotReady = async () => (stopping ? "stopping" : whyUnavailable(core));
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
   const tracing = await startTracing(config.tracing, log);
   app.addHook("onResponse", metrics.onResponse);
   let dashboard: Dashboard | undefined;
   try {
-    await app.register(async (hooks) => addHooks(hooks, shieldCore(core, shield), unsent, tracing?.tracer));
+    await app.register(async (hooks) =>
+      addHooks(hooks, shieldCore(core, shield, refusals), unsent, refusals, tracing?.tracer),
+    );
     await listening("EDGE_LISTEN", app.listen(config.listen));
     dashboard = await openDashboard(config, portOf(app), log, report);
   } catch (error) {
     await app.close();
     unsent.close();
+    refusals.close();
     core.close();
     await health.close();
     throw error;
@@ -113,6 +118,7 @@ export async function createEdge(
         await Promise.all([app.close(), dashboard?.close()]);
         clearTimeout(late);
         unsent.close();
+        refusals.close();
         core.close();
         await watched;
         await tracing?.close();

@@ -2,6 +2,7 @@ import { CHANGE_NAMES } from "../contract/changes";
 import { ATTEMPT_STEPS, DELIVERY_RESULTS, EVENT_PLACES, SEND_AGAIN_RESULTS } from "../contract/deliveries";
 import { HEALTH_STATES } from "../contract/health-states";
 import { MESSAGE_KINDS } from "../contract/messages";
+import { REQUEST_KINDS, SIGNATURE_CAUSES } from "../contract/requests";
 import { MessageKind } from "./gen/chatbridge/v1/event";
 import {
   ChangeKind,
@@ -9,7 +10,9 @@ import {
   EventPlace,
   HealthState,
   PushStep,
+  RequestKind,
   SendAgainOutcome,
+  SignatureCause,
 } from "./gen/chatbridge/v1/workspace";
 
 /** Returns the code in a proto enum for each word: the word `refused-address` has the code of `REFUSED_ADDRESS`. */
@@ -39,6 +42,10 @@ export const PLACE_CODES = codesOf(EVENT_PLACES, EventPlace);
 export const PLACE_WORDS = wordsOf(PLACE_CODES);
 export const STATE_CODES = codesOf(HEALTH_STATES, HealthState);
 export const STATE_WORDS = wordsOf(STATE_CODES);
+export const REQUEST_CODES = codesOf(REQUEST_KINDS, RequestKind);
+export const REQUEST_WORDS = wordsOf(REQUEST_CODES);
+export const CAUSE_CODES = codesOf(SIGNATURE_CAUSES, SignatureCause);
+export const CAUSE_WORDS = wordsOf(CAUSE_CODES);
 
 /**
  * While the store is full, core rejects requests that add data. The status is UNAVAILABLE, and its details begin with

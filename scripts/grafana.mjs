@@ -34,6 +34,7 @@ const PANELS = [
       rate("call, answer", 'chatbridge_core_answers_total{answer!~"stored|repeated|page"}'),
     ],
     ["rejected by the edge (address limit)", rate("", "chatbridge_edge_shield_refusals_total")],
+    ["rejected by the edge, not reported", rate("", "chatbridge_edge_refusals_unreported_total")],
     ["closed connections: {{bound}}", rate("bound", "chatbridge_edge_connections_refused_total")],
     ["no answer: {{reason}}", rate("reason", "chatbridge_edge_lane_failures_total")],
   ]),

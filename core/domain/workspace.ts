@@ -105,6 +105,17 @@ export function activeKeys(workspace: WithSecrets, nowMs: number): readonly KeyO
   return activeSecrets(workspace, nowMs).flatMap(({ key }) => key ?? []);
 }
 
+/** Returns the texts of the readable secrets, newest first: of those that are valid at `nowMs`, and of all others. */
+export function knownSecrets({ secrets }: WithSecrets, nowMs: number) {
+  const active: string[] = [];
+  const expired: string[] = [];
+  for (const { value, retiredAtMs } of secrets) {
+    if (value === undefined) continue;
+    (nowMs < (lapsesAtMs({ retiredAtMs }) ?? Infinity) ? active : expired).push(value);
+  }
+  return { active, expired: expired.slice(0, ACTIVE_SECRETS_MAX) };
+}
+
 /** Returns the fingerprint of the key that an unreadable secret needs at `nowMs`; undefined if all secrets are readable. */
 export function missingKey(workspace: WithSecrets, nowMs: number): string | undefined {
   return activeSecrets(workspace, nowMs).find((secret) => secret.missingKey !== undefined)?.missingKey;

@@ -1,12 +1,24 @@
 import type { RefusalKind } from "../../contract/requests";
-import { parseWorkspaceId } from "../domain/workspace";
-import type { HourCounts } from "../ports/hour-counts";
+import { classOf, SIGNED_TEXT_MAX, startOfSignedText, type RefusedRequest } from "../domain/refused-request";
+import { parseSignature } from "../domain/signature";
+import { diagnoseSignature } from "../domain/signature-diagnosis";
+import { knownSecrets, parseWorkspaceId, type Workspace } from "../domain/workspace";
+import type { HourCounts, RefusedRequests } from "../ports/hour-counts";
+import type { Clock } from "../ports/outside";
 import type { Workspaces } from "../ports/workspaces";
+import type { Caller } from "./judge-caller";
 import type { Refusal } from "./refusal";
 
 export interface NoteContext {
+  readonly now: Clock;
   readonly workspaces: Workspaces;
   readonly hourCounts: HourCounts;
+  readonly refusedRequests: RefusedRequests;
+}
+
+/** A request of a bridge. */
+export interface NotedCaller extends Caller {
+  readonly method: "POST" | "GET";
 }
 
 const KINDS: Readonly<Record<Refusal["refused"], RefusalKind>> = {
@@ -20,18 +32,97 @@ const KINDS: Readonly<Record<Refusal["refused"], RefusalKind>> = {
   "secret-unreadable": "secret-unreadable",
 };
 
-/**
- * Counts the outcome of a bridge's request. A refusal is counted only for a workspace that core has in its cache: core
- * reads the record of a workspace for its first request, and a request for any other id costs no call to the store.
- */
-export function noteRequest(
-  { workspaces, hourCounts }: NoteContext,
-  workspaceId: string,
-  outcome: "post" | "poll" | Refusal,
-): void {
-  const id = parseWorkspaceId(workspaceId);
-  if (id === undefined) return;
-  if (typeof outcome === "string") return hourCounts.add(id, outcome);
-  const workspace = workspaces.recall(id)?.workspace;
-  if (workspace?.platform === "custom") hourCounts.add(id, KINDS[outcome.refused]);
+/** Maximum number of diagnoses of signatures in a second, at one core. A workspace has at most one in a second. */
+const DIAGNOSES_MAX = 20;
+const SECOND_MS = 1_000;
+
+export type RequestNotes = ReturnType<typeof createRequestNotes>;
+
+/** Returns functions that count the requests of bridges, and keep samples of refused requests. */
+export function createRequestNotes({ now, workspaces, hourCounts, refusedRequests }: NoteContext) {
+  const diagnosed = { second: 0, workspaces: new Set<string>() };
+
+  /** Returns whether the signature of a request for a workspace may be diagnosed now. */
+  function admitDiagnosis(workspaceId: string): boolean {
+    const second = Math.floor(performance.now() / SECOND_MS);
+    if (diagnosed.second !== second) {
+      diagnosed.second = second;
+      diagnosed.workspaces.clear();
+    }
+    if (diagnosed.workspaces.size >= DIAGNOSES_MAX || diagnosed.workspaces.has(workspaceId)) return false;
+    diagnosed.workspaces.add(workspaceId);
+    return true;
+  }
+
+  function keepSignatureSample(workspace: Workspace, caller: NotedCaller): void {
+    const { id } = workspace;
+    const { signature: header, signed: raw, method, sourceAddress: address } = caller;
+    const common = { kind: "signature", atMs: now(), method, address } as const;
+    if (header === undefined) {
+      const isWanted = refusedRequests.isWanted(id, "signature-missing");
+      if (isWanted) refusedRequests.keep(id, "signature-missing", { ...common, cause: "missing" });
+      return;
+    }
+    if (!admitDiagnosis(id)) return;
+    const faulty = { header, raw, method, workspaceId: caller.workspaceId };
+    const { cause, isBySecret } = diagnoseSignature(faulty, knownSecrets(workspace, now()));
+    const signedText = startOfSignedText(parseSignature(header)?.timestamp, raw, SIGNED_TEXT_MAX);
+    const sample: RefusedRequest = { ...common, cause, signedText };
+    refusedRequests.keep(id, classOf(sample, isBySecret), sample);
+  }
+
+  return {
+    /** Counts an accepted request. */
+    accepted(workspaceId: string, kind: "post" | "poll"): void {
+      hourCounts.add(workspaceId.toLowerCase(), kind);
+    },
+    /**
+     * Counts a refusal, and keeps a sample. A refusal is counted only for a workspace that core has in its cache: core
+     * reads the record of a workspace for its first request, and a request for any other id costs no call to the store.
+     */
+    refused(caller: NotedCaller, refusal: Refusal): void {
+      const id = parseWorkspaceId(caller.workspaceId);
+      const workspace = id === undefined ? undefined : workspaces.recall(id)?.workspace;
+      if (workspace?.platform !== "custom") return;
+      const kind = KINDS[refusal.refused];
+      hourCounts.add(workspace.id, kind);
+      if (kind === "signature") return keepSignatureSample(workspace, caller);
+      if (!refusedRequests.isWanted(workspace.id, kind)) return;
+      const { method, sourceAddress: address } = caller;
+      const sample = { kind, atMs: now(), method, address, ...detailsOf(refusal, caller, now()) };
+      refusedRequests.keep(workspace.id, kind, sample);
+    },
+    /**
+     * Counts requests that an edge refused. The store ignores workspaces that do not exist.
+     *
+     * @param sample one of the requests
+     */
+    refusedByEdge(workspaceId: string, count: number, sample: Omit<RefusedRequest, "atMs">): void {
+      const id = parseWorkspaceId(workspaceId);
+      const { kind } = sample;
+      if (id === undefined || kind === "signature") return;
+      hourCounts.add(id, kind, count);
+      refusedRequests.keep(id, kind, { ...sample, atMs: now() });
+    },
+  };
+}
+
+function detailsOf(refusal: Refusal, { signature }: NotedCaller, nowMs: number): Partial<RefusedRequest> {
+  switch (refusal.refused) {
+    case "invalid":
+      return refusal.violation;
+    case "timestamp": {
+      const timestamp = Number(parseSignature(signature ?? "")?.timestamp);
+      return { clockSeconds: clockSeconds(timestamp, nowMs) };
+    }
+    case "secret-unreadable":
+      return { missingKey: refusal.missingKey };
+    default:
+      return {};
+  }
+}
+
+/** Returns the whole seconds by which a timestamp is ahead of the clock, at most `Number.MAX_SAFE_INTEGER`. */
+export function clockSeconds(timestamp: number, nowMs: number): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.round(timestamp - nowMs / 1_000));
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import { isPoll, type LoggedDelivery } from "../domain/delivery";
 import { LOGGED_MAX } from "../ports/delivery-log";
+import type { RefusedRequests, WorkspaceRequests } from "../ports/hour-counts";
 import type { Workspaces } from "../ports/workspaces";
 import { readHealth, type HealthContext, type WorkspaceHealth } from "./read-health";
 import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
@@ -9,19 +10,22 @@ import { NOT_FOUND, type WorkspaceRefusal } from "./workspaces";
 export type WorkspaceChange =
   | { readonly health: WorkspaceHealth }
   | { readonly delivery: LoggedDelivery }
+  | { readonly requests: WorkspaceRequests }
   /** A heartbeat: the store answers, and nothing has changed. */
   | { readonly unchanged: true };
 
 const LOOK_EVERY_MS = 300;
 const HEALTH_EVERY_MS = 2_000;
+/** Core stores a refusal within half a second, so a watcher learns of the refusal within two seconds. */
+const REQUESTS_EVERY_MS = 900;
 /** Milliseconds without a change until `report` is called with a heartbeat. */
 const BEAT_AFTER_MS = 1_000;
 
 type Report = (change: WorkspaceChange) => void;
 
 /**
- * Follows a workspace. Calls `report` with the workspace's health in the next round and whenever the health changes,
- * and with each new delivery. A run of polls is one delivery, which is reported again each time the run has grown.
+ * Follows a workspace. Calls `report` with the workspace's health and requests in the next round and whenever they
+ * change, and with each new delivery. A run of polls is one delivery, which is reported again each time the run has grown.
  * After a second without a change, calls `report` with a heartbeat, if the store answers. Resolves with undefined when
  * the signal is aborted, or with a refusal when the workspace does not exist or is deleted.
  */
@@ -34,7 +38,8 @@ export type WatchWorkspace = (
 interface Watcher {
   readonly report: Report;
   readonly signal: AbortSignal;
-  hasHealth: boolean;
+  /** Whether the watcher has got the health and the requests that were read before the watcher joined. */
+  isCurrent: boolean;
 }
 
 interface Watched {
@@ -43,7 +48,10 @@ interface Watched {
   readonly ended: Promise<WorkspaceRefusal | undefined>;
 }
 
-type Context = HealthContext & { readonly workspaces: Workspaces };
+type Context = HealthContext & {
+  readonly workspaces: Workspaces;
+  readonly refusedRequests: Pick<RefusedRequests, "read">;
+};
 
 /**
  * Creates the watches of a core. All watches of a workspace share its reads, so an additional watch does not cost a
@@ -66,7 +74,7 @@ export function createWorkspaceWatches(context: Context): WatchWorkspace {
 
   return async (id, report, signal) => {
     const { watchers, stop, ended } = open.get(id) ?? start(id);
-    const watcher = { report, signal, hasHealth: false };
+    const watcher = { report, signal, isCurrent: false };
     watchers.add(watcher);
     try {
       return await Promise.race([ended, whenAborted(signal)]);
@@ -95,37 +103,39 @@ async function follow(
 ): Promise<WorkspaceRefusal | undefined> {
   const readFresh = await context.deliveryLog.watch(id);
   let pushes: readonly LoggedDelivery[] | undefined;
-  let told: { readonly text: string; readonly change: WorkspaceChange } | undefined;
+  const health = new Told();
+  const requests = new Told();
   let healthAt = 0;
+  let requestsAt = 0;
   let beatAt = 0;
   function tell(change: WorkspaceChange): void {
     for (const watcher of watchers) {
       if (watcher.signal.aborted) continue;
       watcher.report(change);
-      if ("health" in change) watcher.hasHealth = true;
     }
     beatAt = performance.now() + BEAT_AFTER_MS;
   }
   while (!signal.aborted) {
     const fresh = await readFresh();
-    // Watchers that joined since the previous round get the last health, now that the store has answered.
+    // Watchers that joined since the previous round get what was told last, now that the store has answered.
     for (const watcher of watchers) {
-      if (watcher.hasHealth || told === undefined) continue;
-      watcher.report(told.change);
-      watcher.hasHealth = true;
+      if (watcher.isCurrent) continue;
+      for (const { change } of [health, requests]) if (change !== undefined) watcher.report(change);
+      watcher.isCurrent = true;
     }
     for (const delivery of fresh) tell({ delivery });
     if (pushes !== undefined) pushes = withFresh(pushes, fresh);
     if (fresh.length > 0 || performance.now() >= healthAt) {
       const record = await context.workspaces.read(id);
       if (record === undefined) return NOT_FOUND;
-      const health = await readHealth(context, record.workspace, readPushes);
-      const text = JSON.stringify(health ?? null);
-      if (text !== told?.text) {
-        told = { text, change: { health } };
-        tell(told.change);
-      }
+      const found = { health: await readHealth(context, record.workspace, readPushes) };
+      if (health.isNew(found)) tell(found);
       healthAt = performance.now() + HEALTH_EVERY_MS;
+    }
+    if (performance.now() >= requestsAt) {
+      const found = { requests: await context.refusedRequests.read(id) };
+      if (requests.isNew(found)) tell(found);
+      requestsAt = performance.now() + REQUESTS_EVERY_MS;
     }
     if (performance.now() >= beatAt) tell({ unchanged: true });
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
@@ -135,6 +145,21 @@ async function follow(
   async function readPushes(): Promise<readonly LoggedDelivery[]> {
     pushes ??= withFresh([], (await context.deliveryLog.read(id, LOGGED_MAX, undefined)).toReversed());
     return pushes;
+  }
+}
+
+/** The last change of one kind that the watchers were told. */
+class Told {
+  change: WorkspaceChange | undefined;
+  #text = "";
+
+  /** Remembers a change. Returns whether it differs from the last one. */
+  isNew(change: WorkspaceChange): boolean {
+    const text = JSON.stringify(change);
+    if (text === this.#text) return false;
+    this.#text = text;
+    this.change = change;
+    return true;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RefusedRequest, SampleClass } from "../domain/refused-request";
 import type { RequestKind } from "../../contract/requests";
 
 /** The requests of a workspace in five minutes, by kind. Kinds without a request are absent. */
@@ -21,4 +22,24 @@ export interface HourCounts {
    * one call to the store per shard, or one call for all shards if they are on one server.
    */
   read(workspaceIds: readonly string[]): Promise<ReadonlyMap<string, readonly HourBucket[]>>;
+}
+
+/** The requests of one workspace, for the workspace's page. */
+export interface WorkspaceRequests {
+  /** The buckets of the last hour that have a request, oldest first. */
+  readonly buckets: readonly HourBucket[];
+  /** The last sample of each class of refusals in the last 24 hours, newest first. */
+  readonly refusals: readonly RefusedRequest[];
+}
+
+/** Keeps the last refused request of each class, for each workspace. */
+export interface RefusedRequests {
+  /**
+   * Returns whether a sample would be kept. Core keeps at most one sample of each class of a workspace in half a second,
+   * and the caller need not create any other sample.
+   */
+  isWanted(workspaceId: string, sampleClass: SampleClass): boolean;
+  /** Keeps a sample. Makes no call to the store, and never throws. A workspace that does not exist is ignored. */
+  keep(workspaceId: string, sampleClass: SampleClass, sample: RefusedRequest): void;
+  read(workspaceId: string): Promise<WorkspaceRequests>;
 }

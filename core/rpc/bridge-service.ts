@@ -2,15 +2,24 @@ import { WireType } from "@bufbuild/protobuf/wire";
 import { status } from "@grpc/grpc-js";
 import { CURSOR_FORM } from "../../contract/forms";
 import { PAGE_MAX_EVENTS } from "../../contract/numbers";
+import type { RefusalKind } from "../../contract/requests";
 import {
+  EdgeRefusal,
   Refusal as RefusalCode,
   Refused,
   type PollQuery,
   type PollRequest,
+  type EdgeRefusals,
   type PollResponse,
+  type ReportRefusalsRequest,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import type { JudgeContext } from "../operations/judge-caller";
-import { noteRequest, type NoteContext } from "../operations/note-request";
+import {
+  createRequestNotes,
+  type NoteContext,
+  type NotedCaller,
+  type RequestNotes,
+} from "../operations/note-request";
 import { poll, type PollInput } from "../operations/poll";
 import { receive, type ReceiveInput } from "../operations/receive";
 import type { Refusal } from "../operations/refusal";
@@ -40,6 +49,7 @@ export interface BridgeServiceContext extends JudgeContext, NoteContext {
 /** Returns the handlers of `BRIDGE_METHODS`. */
 export function createBridgeService(context: BridgeServiceContext, report: ReportFault) {
   const { callCounts } = context;
+  const notes = createRequestNotes(context);
   function reportUnreadable(workspaceId: string, outcome: object): void {
     if ("missingKey" in outcome) context.onUnreadable(workspaceId.toLowerCase(), String(outcome.missingKey));
   }
@@ -56,7 +66,8 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       });
       if (span) endRequestSpan(span, request.workspaceId, outcome);
       reportUnreadable(request.workspaceId, outcome);
-      noteRequest(context, request.workspaceId, "refused" in outcome ? outcome : "post");
+      if ("refused" in outcome) notes.refused(noted("POST", request, request.body), outcome);
+      else notes.accepted(request.workspaceId, "post");
       callCounts.receives["refused" in outcome ? outcome.refused : outcome.accepted] += 1;
       return {
         outcome:
@@ -76,7 +87,8 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       });
       if (span) endRequestSpan(span, request.workspaceId, outcome);
       reportUnreadable(request.workspaceId, outcome);
-      noteRequest(context, request.workspaceId, "refused" in outcome ? outcome : "poll");
+      if ("refused" in outcome) notes.refused(noted("GET", request, request.queryString), outcome);
+      else notes.accepted(request.workspaceId, "poll");
       callCounts.polls["refused" in outcome ? outcome.refused : "page"] += 1;
       return "refused" in outcome ? toRefused(outcome) : outcome;
     },
@@ -89,9 +101,47 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       if (outcome.release) whenOver(call, outcome.release);
       return { outcome: { $case: "page", value: outcome } };
     }),
+    reportRefusals: unary("ReportRefusals", report, async ({ refusals }: ReportRefusalsRequest) => {
+      if (refusals.length > EDGE_REFUSALS_MAX) {
+        throw new StatusError(
+          status.INVALID_ARGUMENT,
+          `refusals must have at most ${EDGE_REFUSALS_MAX} entries`,
+        );
+      }
+      for (const each of refusals) noteEdgeRefusals(notes, each);
+      return {};
+    }),
     lane: (stream: LaneStream) =>
       serveLane(stream, calls, { stopping: context.stopping, report, load: callCounts.lanes }),
   };
+}
+
+function noted(
+  method: NotedCaller["method"],
+  request: ReceiveCall | PollRequest,
+  signed: Uint8Array | string,
+) {
+  const { workspaceId, sourceAddress, signature } = request;
+  return { method, workspaceId, sourceAddress, signature, signed };
+}
+
+/** Maximum number of entries of one report of an edge. */
+const EDGE_REFUSALS_MAX = 256;
+
+const EDGE_KINDS: ReadonlyMap<EdgeRefusal, RefusalKind> = new Map([
+  [EdgeRefusal.NOT_JSON, "not-json"],
+  [EdgeRefusal.TOO_LARGE, "too-large"],
+  [EdgeRefusal.ADDRESS_LIMIT, "address-limit"],
+]);
+
+/** Refusals for a reason of a newer release are ignored. */
+function noteEdgeRefusals(notes: RequestNotes, refusals: EdgeRefusals): void {
+  const { workspaceId, reason, count, isPoll, sourceAddress: address, message, bytes } = refusals;
+  const kind = EDGE_KINDS.get(reason);
+  if (kind === undefined) return;
+  const method = isPoll ? "GET" : "POST";
+  const details = { message: message || undefined, bytes: bytes || undefined };
+  notes.refusedByEdge(workspaceId, count, { kind, method, address, ...details });
 }
 
 const findEventFault = createWireCheck("chatbridge.v1.InboundEvent");

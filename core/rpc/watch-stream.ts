@@ -8,14 +8,17 @@ import {
   type WatchWorkspace,
   type WorkspaceChange,
 } from "../operations/watch-workspace";
+import type { RefusedRequests } from "../ports/hour-counts";
 import type { Workspaces } from "../ports/workspaces";
 import { callerOf } from "./call-caller";
 import { ownerOf, tooMuch } from "./token-shares";
 import { accepted, readWorkspaceId, StatusError, toStatus, type ReportFault } from "./status";
+import { toRequestsMessage } from "./request-messages";
 import { toDeliveryMessage, toHealthMessage } from "./workspace-messages";
 
 export interface WatchContext extends HealthContext {
   readonly workspaces: Workspaces;
+  readonly refusedRequests: RefusedRequests;
   /** Aborted when core stops. All watches are then closed. */
   readonly stopping: AbortSignal;
 }
@@ -23,9 +26,15 @@ export interface WatchContext extends HealthContext {
 export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 
 /**
- * Number of unread changes at which core closes the watch of a slow client. A change takes at most 1 KB.
+ * Number of unread changes at which core closes the watch of a slow client. A change takes at most 1 KB, except for a
+ * change of the requests, which takes at most 14 KB.
  */
 const UNREAD_MAX = 1_000;
+/**
+ * Number of unread changes at which a client gets no changes of the requests, which are only the latest of a state that
+ * changes all the time.
+ */
+const UNREAD_REQUESTS_MAX = 50;
 
 /**
  * Returns the handler of `WorkspaceService.WatchWorkspace`. Watches are not limited per workspace: only callers with a
@@ -63,6 +72,7 @@ async function serveWatch(
   stream.on("cancelled", end);
 
   function tell(change: WorkspaceChange): void {
+    if ("requests" in change && stream.writableLength >= UNREAD_REQUESTS_MAX) return;
     stream.write(toChange(change));
     if (stream.writableLength < UNREAD_MAX) return;
     isUnread = true;
@@ -88,6 +98,8 @@ function tooMany(what: string): StatusError {
 
 function toChange(change: WorkspaceChange): WatchWorkspaceResponse {
   if ("unchanged" in change) return { change: undefined };
+  if ("requests" in change)
+    return { change: { $case: "requests", value: toRequestsMessage(change.requests) } };
   return {
     change:
       "delivery" in change

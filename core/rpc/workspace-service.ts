@@ -14,6 +14,7 @@ import {
   NOT_FOUND,
   type WorkspaceContext,
 } from "../operations/workspaces";
+import { checkSignature } from "../operations/check-signature";
 import { createCallsInProgress, type CallsInProgress } from "../operations/calls-in-progress";
 import { listFailedEvents, sendAgain, type FailedEventsContext } from "../operations/failed-events";
 import {
@@ -25,11 +26,13 @@ import { deleteGroup, listGroups, type GroupsContext } from "../operations/group
 import { readDelivery } from "../operations/read-delivery";
 import { readEvent, type ReadEventContext } from "../operations/read-event";
 import { readHealth } from "../operations/read-health";
+import type { RefusedRequests } from "../ports/hour-counts";
 import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { readPageSize } from "./page-size";
 import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
+import { readSignedPart, toCheckMessage, toRequestsMessage } from "./request-messages";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
 import {
   readPlatform,
@@ -53,6 +56,7 @@ export type WorkspaceServiceContext = Omit<
   WatchContext &
   GroupsContext & {
     readonly secretKeys: SecretKeys;
+    readonly refusedRequests: RefusedRequests;
     /** Returns a warning for operators about the whole installation; undefined when there is none. */
     notice(): string | undefined;
     /** Called when an operator has deleted a group of followers. */
@@ -186,6 +190,14 @@ function eventMethods(shared: Shared, report: ReportFault) {
         throw new StatusError(status.NOT_FOUND, "event_id: core stores nothing about this event");
       }
       return toEventMessage(accepted(found));
+    }),
+    listRequests: unary("ListRequests", report, async ({ workspaceId }) => {
+      const { id } = await readWorkspace(shared, workspaceId);
+      return { requests: toRequestsMessage(await shared.refusedRequests.read(id)) };
+    }),
+    checkSignature: unary("CheckSignature", report, async ({ workspaceId, signed, header }) => {
+      const id = readWorkspaceId(workspaceId);
+      return toCheckMessage(accepted(await checkSignature(shared, id, readSignedPart(signed), header)));
     }),
     listFailedEvents: unary("ListFailedEvents", report, async ({ workspaceId }) =>
       toFailedMessage(accepted(await listFailedEvents(shared, readWorkspaceId(workspaceId))).events),

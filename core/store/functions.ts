@@ -55,7 +55,8 @@ export type FunctionName =
   | "leave_group"
   | "read_backlog"
   | "add_requests"
-  | "read_hours";
+  | "read_hours"
+  | "read_requests";
 
 /**
  * The functions whose answers either confirm that data is stored or contain stored events. With `REDIS_WAIT_REPLICAS`,

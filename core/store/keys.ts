@@ -25,6 +25,7 @@ import { shardOf } from "../domain/shard";
  * | `:again:<workspace>`        | list   | 7 days after last send       | send_again: `<time, ms> <event id> <name of the token>` of each event sent again, the newest last; the last 300 |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
  * | `:hour:<workspace>`        | hash   | 65 min after last request    | add_requests: number of requests in each five minutes of the last hour, by kind (see requests.lua); most writes are not in the append-only file |
+ * | `:refused:<workspace>`     | hash   | 24 h after last refusal      | add_requests: the last refused request of each class, as JSON of at most 1 KB; most writes are not in the append-only file |
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:operator`                 | stream | an event until it is sent, 24 h | find_failing, page, record_pushes, log_delivery, put_workspace: operator events: workspace (`w`), type (`t`) and facts (`f`) |

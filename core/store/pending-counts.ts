@@ -38,52 +38,80 @@ export function readCounts(text: string): KindCounts {
   return counts;
 }
 
-/** The counts of a workspace that are not stored yet. */
+/** The counts and samples of a workspace that are not stored yet. */
 export interface Pending {
   readonly workspaceId: string;
   readonly counts: KindCounts;
+  /** The encoded sample of each class. */
+  readonly samples: Map<string, string>;
 }
 interface Waiting extends Pending {
   readonly sinceMs: number;
 }
 
 /**
- * Maximum number of workspaces with counts that are not stored yet: with refusals, and with other counts. An entry takes
- * about 300 bytes, so all entries take at most 12 MB. Counts of further workspaces are lost until the next write, which
- * is at most ten seconds later.
+ * Maximum number of workspaces with refusals and with other counts that are not stored yet, and of samples. An entry takes
+ * about 300 bytes, and a sample at most 1 KB, so all of them take at most 16 MB. What does not fit until the next write,
+ * which is at most ten seconds later, is lost.
  */
-const WORKSPACES_MAX = { soon: 4_096, later: 32_768 } as const;
+const PENDING_MAX = { soon: 4_096, later: 32_768, samples: 4_096 } as const;
 /** Milliseconds for which accepted requests and pushes wait to be stored, so that a poll does not cause a write. */
 const LATER_MS = 9_000;
 
 /** Collects the counts of workspaces until they are stored. All times are values of `performance.now()`. */
 export class PendingCounts {
-  readonly #max: Readonly<Record<keyof typeof WORKSPACES_MAX, number>>;
+  readonly #max: Readonly<Record<keyof typeof PENDING_MAX, number>>;
   /** The counts of refusals, which are stored soon. */
   readonly #soon = new Map<string, Waiting>();
   /** All other counts, in the order in which they are due. */
   readonly #later = new Map<string, Waiting>();
+  /** Number of samples of all entries. */
+  #samples = 0;
 
-  constructor(max: Readonly<Record<keyof typeof WORKSPACES_MAX, number>> = WORKSPACES_MAX) {
+  constructor(max: Readonly<Record<keyof typeof PENDING_MAX, number>> = PENDING_MAX) {
     this.#max = max;
   }
 
   add(workspaceId: string, kind: RequestKind, count: number, nowMs: number): void {
     const isSoon = isRefusal(kind);
-    const waiting = isSoon ? this.#soon : this.#later;
-    let entry = waiting.get(workspaceId);
-    if (entry === undefined) {
-      if (waiting.size >= (isSoon ? this.#max.soon : this.#max.later)) return;
-      entry = { workspaceId, counts: {}, sinceMs: nowMs };
-      waiting.set(workspaceId, entry);
-    }
-    entry.counts[kind] = (entry.counts[kind] ?? 0) + count;
+    const entry = isSoon
+      ? this.#entry(this.#soon, this.#max.soon, workspaceId, nowMs)
+      : this.#entry(this.#later, this.#max.later, workspaceId, nowMs);
+    if (entry !== undefined) entry.counts[kind] = (entry.counts[kind] ?? 0) + count;
+  }
+
+  /** Returns whether a sample would be kept: the workspace has no sample of this class yet, and there is room. */
+  isWanted(workspaceId: string, sampleClass: string): boolean {
+    const entry = this.#soon.get(workspaceId);
+    if (this.#samples >= this.#max.samples) return false;
+    return entry === undefined ? this.#soon.size < this.#max.soon : !entry.samples.has(sampleClass);
+  }
+
+  keep(workspaceId: string, sampleClass: string, sample: string, nowMs: number): void {
+    if (!this.isWanted(workspaceId, sampleClass)) return;
+    this.#entry(this.#soon, this.#max.soon, workspaceId, nowMs)?.samples.set(sampleClass, sample);
+    this.#samples += 1;
+  }
+
+  /** Returns the entry of a workspace; undefined when there is no room for another workspace. */
+  #entry(
+    waiting: Map<string, Waiting>,
+    max: number,
+    workspaceId: string,
+    nowMs: number,
+  ): Waiting | undefined {
+    const known = waiting.get(workspaceId);
+    if (known !== undefined || waiting.size >= max) return known;
+    const entry = { workspaceId, counts: {}, samples: new Map<string, string>(), sinceMs: nowMs };
+    waiting.set(workspaceId, entry);
+    return entry;
   }
 
   /** Removes and returns the counts that are due. */
   take(nowMs: number): readonly Pending[] {
     const due: Waiting[] = [...this.#soon.values()];
     this.#soon.clear();
+    this.#samples = 0;
     for (const entry of this.#later.values()) {
       if (nowMs - entry.sinceMs < LATER_MS) break;
       due.push(entry);
@@ -99,7 +127,8 @@ export class PendingCounts {
 
   /** Adds counts that could not be stored. */
   putBack(entries: readonly Pending[], nowMs: number): void {
-    for (const { workspaceId, counts } of entries) {
+    for (const { workspaceId, counts, samples } of entries) {
+      for (const [sampleClass, sample] of samples) this.keep(workspaceId, sampleClass, sample, nowMs);
       for (const [kind, count] of Object.entries(counts)) {
         this.add(workspaceId, kind as RequestKind, count, nowMs);
       }

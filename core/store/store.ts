@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HourCounts } from "../ports/hour-counts";
 import { StoreUnavailable } from "../ports/store-faults";
 import { failedShardMaxBytes, findOverbooking, planMemory } from "../domain/memory-budget";
 import { createBacklog } from "./backlog";
@@ -12,7 +11,7 @@ import { createFollowLog } from "./follow-log";
 import { createFunctions } from "./functions";
 import { createGroups } from "./groups";
 import { createHeldEvents } from "./held-events";
-import { createHourCounts } from "./hour-counts";
+import { createRequestCounts } from "./request-counts";
 import { createInboundLog, type InboundLogOptions } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
 import { createLeases } from "./leases";
@@ -95,7 +94,7 @@ export async function openStore(options: StoreOptions) {
     void clock.follow(following.signal);
     const requestLimits = createRequestLimits(functions, keys, options.limits);
     const inboundLog = createInboundLog(functions, keys, { ...options, ...bounds });
-    const hourCounts = createHourCounts(functions, keys);
+    const requestCounts = createRequestCounts(functions, keys);
     const heldEvents = createHeldEvents(redis, functions, keys, options.limits);
     return {
       now: clock.now,
@@ -121,7 +120,8 @@ export async function openStore(options: StoreOptions) {
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),
-      hourCounts: hourCounts as HourCounts,
+      hourCounts: requestCounts.hourCounts,
+      refusedRequests: requestCounts.refusedRequests,
       /** The bounds that are in effect. */
       bounds,
       /** Returns the memory of each master. */
@@ -132,7 +132,7 @@ export async function openStore(options: StoreOptions) {
       },
       async close(): Promise<void> {
         following.abort();
-        await hourCounts.close();
+        await requestCounts.close();
         await redis.close();
       },
     };

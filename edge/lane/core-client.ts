@@ -6,9 +6,10 @@ import {
   type PollResponse,
   type ReceiveRequest,
   type ReceiveResponse,
+  type ReportRefusalsRequest,
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { LANE_METHOD } from "../../proto/lane-method";
-import { bearer, createGrpcClient, failureCause } from "../../runtime/core-channel";
+import { bearer, callUnary, createGrpcClient, failureCause } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
 import { CoreUnavailable } from "./core-unavailable";
 import type { LaneStream } from "./lane";
@@ -113,6 +114,11 @@ export function createCoreClient({
       if (answer.$case !== "poll")
         throw new Error("core answered a poll call with an answer of a different kind");
       return answer.value;
+    },
+    /** Rejects when core does not answer, or is of an older release that does not know the call. */
+    async reportRefusals(request: ReportRefusalsRequest): Promise<void> {
+      const client = renewed.current;
+      await callUnary(client, client.reportRefusals, request, metadata, DEADLINE_MS);
     },
     /**
      * Rejects when core does not accept a lane in time: with `CoreRefusesToken` if core rejects the token, and

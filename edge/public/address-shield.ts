@@ -1,7 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { ADDRESS_REQUESTS_PER_SECOND } from "../../contract/numbers";
-import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
+import { EdgeRefusal, Refusal, type PollRequest, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import { networkOf } from "../../runtime/limit-connections";
+import type { RefusalReports } from "./refusal-reports";
 import type { CoreClient } from "../lane/core-client";
 
 export type AddressShield = ReturnType<typeof createAddressShield>;
@@ -101,15 +102,28 @@ export function createAddressShield() {
   };
 }
 
-/** Returns a client that answers the requests that the shield refuses, and calls core for all other requests. */
-export function shieldCore(core: CoreClient, shield: AddressShield): CoreClient {
+/** The parts of a request that the shield needs. */
+type ShieldedRequest = Pick<PollRequest, "workspaceId" | "sourceAddress">;
+
+/**
+ * Returns a client that answers the requests that the shield refuses, and calls core for all other requests.
+ * @param refusals counts the requests that the shield refuses
+ */
+export function shieldCore(
+  core: CoreClient,
+  shield: AddressShield,
+  refusals?: Pick<RefusalReports, "add">,
+): CoreClient {
   async function ask<Response extends { outcome?: { $case: string; value: unknown } | undefined }>(
-    address: string,
+    request: ShieldedRequest,
+    isPoll: boolean,
     call: () => Promise<Response>,
   ): Promise<Response> {
+    const { sourceAddress: address } = request;
     const sentAt = performance.now();
     const retryAfterSeconds = shield.refuse(address, sentAt);
     if (retryAfterSeconds !== undefined) {
+      refusals?.add(request.workspaceId, EdgeRefusal.ADDRESS_LIMIT, address, () => ({ isPoll }));
       const value: Refused = { refusal: Refusal.ADDRESS_LIMIT, violation: undefined, retryAfterSeconds };
       return { outcome: { $case: "refused", value } } as Response;
     }
@@ -122,7 +136,7 @@ export function shieldCore(core: CoreClient, shield: AddressShield): CoreClient 
 
   return {
     ...core,
-    receive: (request, traceparent) => ask(request.sourceAddress, () => core.receive(request, traceparent)),
-    poll: (request, traceparent) => ask(request.sourceAddress, () => core.poll(request, traceparent)),
+    receive: (request, traceparent) => ask(request, false, () => core.receive(request, traceparent)),
+    poll: (request, traceparent) => ask(request, true, () => core.poll(request, traceparent)),
   };
 }

@@ -1,14 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ERRORS } from "../../contract/errors";
 import { BODY_MAX_BYTES } from "../../contract/numbers";
-import { Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
+import { EdgeRefusal, Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import type { CoreClient } from "../lane/core-client";
 import type { Span, Tracer } from "../../runtime/tracing/tracer";
 import { UNAVAILABLE } from "./error-body";
+import { jsonFault } from "./json-fault";
 import { sendError } from "./public-listener";
 import { readInboundEvent } from "./read-inbound-event";
 import { readJson } from "./read-json";
 import { readPollQuery } from "./read-poll-query";
+import type { RefusalReports } from "./refusal-reports";
 import { refusalAnswer } from "./refusal-answer";
 import { canonicalAddress } from "./source-address";
 import type { UnsentPages } from "./unsent-pages";
@@ -45,6 +47,7 @@ export function addHooks(
   app: FastifyInstance,
   core: CoreClient,
   unsent: UnsentPages,
+  refusals: RefusalReports,
   tracer: Tracer | undefined,
 ): void {
   // A body is read as bytes, whatever its Content-Type or Content-Encoding says: nothing is decompressed (gzip).
@@ -59,10 +62,22 @@ export function addHooks(
     done();
   });
 
+  app.addHook("onError", (request, _reply, error, done) => {
+    if (error.statusCode === ERRORS.tooLarge.status) {
+      const bytes = Number(request.headers["content-length"]);
+      const sample = Number.isSafeInteger(bytes) ? { bytes } : {};
+      reportRefusal(refusals, request as HooksRequest, EdgeRefusal.TOO_LARGE, () => sample);
+    }
+    done();
+  });
+
   app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const json = readJson(body); // check 1 in README.md
-    if (json === undefined) return sendError(reply, ERRORS.notJson);
+    if (json === undefined) {
+      reportRefusal(refusals, request, EdgeRefusal.NOT_JSON, () => ({ message: jsonFault(body) }));
+      return sendError(reply, ERRORS.notJson);
+    }
     const reading = readInboundEvent(json.value); // check 7 in README.md; core reports a violation after check 6
     const by = caller(request);
     const span = tracer?.start(POST, "server", traceparent(request));
@@ -105,6 +120,17 @@ export function addHooks(
     ];
     sendPastFastify(reply, 200, headers, body);
   });
+}
+
+/** Reports a post that is refused without calling core. */
+function reportRefusal(
+  refusals: RefusalReports,
+  request: HooksRequest,
+  reason: EdgeRefusal,
+  sample: () => { readonly message?: string; readonly bytes?: number },
+): void {
+  const { workspaceId, sourceAddress } = caller(request);
+  refusals.add(workspaceId, reason, sourceAddress, () => ({ isPoll: false, ...sample() }));
 }
 
 /**

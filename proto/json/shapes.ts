@@ -1,5 +1,7 @@
 import type { ChangeName } from "../../contract/changes";
 import type { AttemptStep, DeliveryResult, EventPlace, SendAgainResult } from "../../contract/deliveries";
+import type { AttemptStep, DeliveryResult, SendAgainResult } from "../../contract/deliveries";
+import type { RefusalKind, RequestKind, SignatureCause } from "../../contract/requests";
 import type { HealthState } from "../../contract/health-states";
 
 /**
@@ -242,6 +244,49 @@ export interface SessionShape {
   readonly version: string;
   /** Time at which the session ends, even if the user is active. */
   readonly endsAt: string;
+}
+
+/** The requests between the service and a bridge. */
+export interface RequestsShape {
+  /** Numbers of requests in the last hour. A kind without a request is absent. */
+  readonly counts: Readonly<Partial<Record<RequestKind, number>>>;
+  /** The last refused request of each kind in the last 24 hours, newest first. */
+  readonly refusals: readonly RefusedShape[];
+}
+
+/** A request that was refused. Its texts are untrusted. */
+export interface RefusedShape {
+  readonly kind: RefusalKind;
+  readonly at: string;
+  readonly method: "POST" | "GET";
+  readonly address: string;
+  /** The invalid field or parameter; null unless the request has one. */
+  readonly field: string | null;
+  /** The message of the answer, or why the body is not JSON; empty when there is nothing to add to the kind. */
+  readonly message: string;
+  /** Seconds by which the signed timestamp is ahead of the service clock, negative if it is behind. */
+  readonly clockSeconds: number;
+  /** Bytes of a body that is too large; 0 when unknown. */
+  readonly bytes: number;
+  /** The first likely cause of a refusal for a signature; null for any other refusal. */
+  readonly cause: SignatureCause | null;
+  /** The start of the text that core expects to be signed; empty when unknown. */
+  readonly signedText: string;
+  readonly missingKey: string;
+}
+
+/** Answer to `POST /api/workspaces/:id/check-signature`. */
+export interface SignatureCheckShape {
+  readonly valid: boolean;
+  /** The number of the secret under which the digest is valid, 1 for the newest; 0 when the digest is not valid. */
+  readonly secretNumber: number;
+  /** Null when the digest is valid. */
+  readonly cause: SignatureCause | null;
+  /** The start of the text that core expects to be signed; empty without a timestamp. */
+  readonly signedText: string;
+  readonly signedBytes: number;
+  readonly clockSeconds: number;
+  readonly stale: boolean;
 }
 
 /** Maximum number of ids in `GET /api/health`. */

@@ -37,6 +37,7 @@ beforeAll(async () => {
     receive: async () => refusedOr({ $case: "accepted", value: { repeated: false } }),
     poll: async () => refusedOr({ $case: "page", value: page }),
     load: createLaneLoad(),
+    reportRefusals: async () => undefined,
     probe: async () => undefined,
     close: () => undefined,
   };

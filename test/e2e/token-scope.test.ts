@@ -170,6 +170,7 @@ test("every request that contains a workspace id contains it in a field in which
     "BridgeService/Receive",
     "BridgeService/Poll",
     "BridgeService/Lane",
+    "BridgeService/ReportRefusals",
     "GameService/PublishEvents",
   ]);
   // `withinScope` checks the field `workspace_id` of each request.

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { REQUEST_KINDS, type RequestKind } from "../../contract/requests";
-import { createHourCounts } from "../../core/store/hour-counts";
+import { createRequestCounts } from "../../core/store/request-counts";
 import { countsText, PendingCounts, readCounts } from "../../core/store/pending-counts";
 import { asNumber, asText } from "../../core/store/redis/reply";
 import { forAll } from "../harness/for-all";
@@ -17,8 +17,8 @@ type Add = readonly [workspaceId: string, kind: RequestKind, count?: number];
 
 /** Counts requests as a core does that stops immediately afterwards. */
 async function count(...adds: readonly Add[]): Promise<void> {
-  const counts = createHourCounts(store.functions, store.keys);
-  for (const [workspaceId, kind, each] of adds) counts.add(workspaceId, kind, each);
+  const counts = createRequestCounts(store.functions, store.keys);
+  for (const [workspaceId, kind, each] of adds) counts.hourCounts.add(workspaceId, kind, each);
   await counts.close();
 }
 const hoursOf = async (id: string) => (await store.hourCounts.read([id])).get(id);
@@ -116,7 +116,7 @@ test("the stored text of any counts is read as the same counts", () => {
 
 // time: controlled
 test("refusals are due at once, and all other counts after nine seconds; more workspaces than the bound take no memory", () => {
-  const pending = new PendingCounts({ soon: 2, later: 2 });
+  const pending = new PendingCounts({ soon: 2, later: 2, samples: 2 });
   for (const id of ["a", "b", "c"]) {
     pending.add(id, "signature", 1, 0);
     pending.add(id, "poll", 1, 0);

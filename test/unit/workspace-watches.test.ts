@@ -15,6 +15,7 @@ const context = {
   workspaces: {
     read: async () => ({ workspace: { ...newWorkspace(), targetUrl: "https://bridge.example/" } }),
   },
+  refusedRequests: { read: async () => ({ buckets: [], refusals: [] }) },
   inboundLog: { firstAtMs: async () => undefined },
   deliveryLog: {
     async watch(id: string) {
@@ -35,7 +36,9 @@ beforeEach(() => {
   [opened, reads] = [[], 0];
 });
 
-const hasHealth = (changes: readonly WorkspaceChange[]) => changes.some((change) => "health" in change);
+/** Whether a watch has the health and the requests. */
+const hasHealth = (changes: readonly WorkspaceChange[]) =>
+  ["health", "requests"].every((name) => changes.some((change) => name in change));
 
 /** Starts `count` watches of each workspace. */
 function watchAll(watch: ReturnType<typeof createWorkspaceWatches>, count: number, signal: AbortSignal) {

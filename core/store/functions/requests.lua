@@ -2,7 +2,7 @@
 --
 -- The hash `:hour:<workspace>` has one field for each five minutes: the number of the bucket
 -- modulo BUCKETS. The value is '<number of the bucket> <letter><count>…', with one letter per
--- kind (see hour-counts.ts). A field that belongs to an earlier hour is overwritten. The key
+-- kind (see pending-counts.ts). A field that belongs to an earlier hour is overwritten. The key
 -- expires when its newest bucket is older than an hour.
 --
 -- Most writes are not logged, so that a poll does not cause a disk write. The first write of
@@ -52,29 +52,58 @@ local function add_counts(prefix, workspace, number, more)
   write()
 end
 
--- Adds the counts of workspaces. ARGV: for each workspace, its id and the counts. A workspace
--- that does not exist never gets a key. Returns for each workspace 1, or 0 if it does not exist.
+-- The hash `:refused:<workspace>` contains the last refused request of each class: '<number of
+-- the bucket> <sample as JSON>'. The first sample of a class in each bucket is logged.
+local SAMPLE_SECONDS = 86400
+
+local function keep_samples(prefix, workspace, number, samples)
+  local key = prefix .. ':refused:' .. workspace
+  for i = 1, #samples, 2 do
+    local function write()
+      redis.call('HSET', key, samples[i], digits(number) .. ' ' .. samples[i + 1])
+      redis.call('EXPIRE', key, SAMPLE_SECONDS)
+    end
+    local stored = redis.call('HGET', key, samples[i])
+    local is_new = not stored or string.match(stored, '^%d+') ~= digits(number)
+    if is_new then write() else write_unlogged(write) end
+  end
+end
+
+-- Adds the counts and samples of workspaces. ARGV: for each workspace, its id, the counts ('' for
+-- none), and the packed samples: for each sample, its class and the sample ('' for none). A
+-- workspace that does not exist never gets a key. Returns for each workspace 1, or 0 if it does
+-- not exist.
 register('add_requests', function(keys, args)
   local prefix, answers = keys[1], {}
   local number = math.floor(clock() / BUCKET_US)
-  for i = 1, #args, 2 do
-    local exists = redis.call('EXISTS', state_key(prefix, args[i]))
-    if exists == 1 then add_counts(prefix, args[i], number, args[i + 1]) end
+  for i = 1, #args, 3 do
+    local workspace, counts, samples = args[i], args[i + 1], args[i + 2]
+    local exists = redis.call('EXISTS', state_key(prefix, workspace))
+    if exists == 1 and counts ~= '' then add_counts(prefix, workspace, number, counts) end
+    if exists == 1 and samples ~= '' then keep_samples(prefix, workspace, number, unpack_fields(samples)) end
     answers[#answers + 1] = exists
   end
   return answers
 end)
 
+-- Returns the buckets of the last hour of a workspace, in no particular order.
+local function hour_of(prefix, workspace)
+  local oldest, buckets = math.floor(clock() / BUCKET_US) - BUCKETS + 1, {}
+  for _, stored in ipairs(redis.call('HVALS', hour_key(prefix, workspace))) do
+    if tonumber(string.match(stored, '^%d+')) >= oldest then buckets[#buckets + 1] = stored end
+  end
+  return buckets
+end
+
 -- Reads the counts of workspaces. ARGV: ids. Returns for each workspace the list of its buckets of the last hour, in no
 -- particular order.
 register('read_hours', function(keys, args)
-  local oldest, answers = math.floor(clock() / BUCKET_US) - BUCKETS + 1, {}
-  for i, workspace in ipairs(args) do
-    local buckets = {}
-    for _, stored in ipairs(redis.call('HVALS', hour_key(keys[1], workspace))) do
-      if tonumber(string.match(stored, '^%d+')) >= oldest then buckets[#buckets + 1] = stored end
-    end
-    answers[i] = buckets
-  end
+  local answers = {}
+  for i, workspace in ipairs(args) do answers[i] = hour_of(keys[1], workspace) end
   return answers
+end, { 'no-writes' })
+
+-- Reads the requests of one workspace. ARGV: workspace. Returns {buckets as in read_hours, samples}.
+register('read_requests', function(keys, args)
+  return { hour_of(keys[1], args[1]), redis.call('HVALS', keys[1] .. ':refused:' .. args[1]) }
 end, { 'no-writes' })

@@ -110,6 +110,7 @@ register('delete_workspace', function(keys, args)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
     prefix .. ':changes:' .. workspace, prefix .. ':sends:' .. workspace, prefix .. ':tests:' .. workspace,
     prefix .. ':operators:' .. workspace, prefix .. ':tested:' .. workspace, responses_key(prefix, workspace),
-    hour_key(prefix, workspace), again_key(prefix, workspace), failed_keys(prefix, workspace))
+    hour_key(prefix, workspace), prefix .. ':refused:' .. workspace, again_key(prefix, workspace),
+    failed_keys(prefix, workspace))
   return redis.call('DEL', prefix .. ':ws:' .. workspace)
 end, { 'allow-oom' })

@@ -23,6 +23,18 @@ export const protobufPackage = "chatbridge.v1";
 
 export const protobufFileName = "chatbridge/v1/bridge.proto";
 
+/** EdgeRefusal is the closed list of the refusals that do not need core. */
+export enum EdgeRefusal {
+  /** UNSPECIFIED - EDGE_REFUSAL_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** NOT_JSON - EDGE_REFUSAL_NOT_JSON: the body is not valid JSON (400). */
+  NOT_JSON = 1,
+  /** TOO_LARGE - EDGE_REFUSAL_TOO_LARGE: the body is larger than 64 KB (413). */
+  TOO_LARGE = 2,
+  /** ADDRESS_LIMIT - EDGE_REFUSAL_ADDRESS_LIMIT: too many requests from one address (429). */
+  ADDRESS_LIMIT = 3,
+}
+
 /** LaneFault is the reason why a call failed. */
 export enum LaneFault {
   /** UNSPECIFIED - LANE_FAULT_UNSPECIFIED is never sent. */
@@ -61,6 +73,34 @@ export enum Refusal {
    * checked (503).
    */
   SECRET_UNREADABLE = 8,
+}
+
+/** ReportRefusalsRequest carries the refusals of about a second. */
+export interface ReportRefusalsRequest {
+  /** refusals of workspaces, at most 256. */
+  refusals: EdgeRefusals[];
+}
+
+/** ReportRefusalsResponse says that core has counted the refusals. */
+export interface ReportRefusalsResponse {
+}
+
+/** EdgeRefusals are the requests for one workspace that an edge refused for one reason, with a sample. */
+export interface EdgeRefusals {
+  /** workspace_id is the decoded path segment, which can be any text. */
+  workspaceId: string;
+  /** reason for which the requests were refused. */
+  reason: EdgeRefusal;
+  /** count is the number of requests. */
+  count: number;
+  /** is_poll is true if the request of the sample was a poll. */
+  isPoll: boolean;
+  /** source_address is the sender's IP address of the sample, in canonical form. */
+  sourceAddress: string;
+  /** message says what is wrong with the body of the sample; empty when nothing is known. */
+  message: string;
+  /** bytes is the Content-Length of the sample's body, if the body was too large; 0 when unknown. */
+  bytes: number;
 }
 
 /** LaneRequest carries calls. */
@@ -245,6 +285,231 @@ export interface SignedPage {
   /** workspace_id is the value of the Service-Workspace header. */
   workspaceId: string;
 }
+
+function createBaseReportRefusalsRequest(): ReportRefusalsRequest {
+  return { refusals: [] };
+}
+
+export const ReportRefusalsRequest: MessageFns<ReportRefusalsRequest> = {
+  encode(message: ReportRefusalsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.refusals) {
+      EdgeRefusals.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportRefusalsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportRefusalsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.refusals.push(EdgeRefusals.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportRefusalsRequest>): ReportRefusalsRequest {
+    return ReportRefusalsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReportRefusalsRequest>): ReportRefusalsRequest {
+    const message = createBaseReportRefusalsRequest();
+    message.refusals = object.refusals?.map((e) => EdgeRefusals.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseReportRefusalsResponse(): ReportRefusalsResponse {
+  return {};
+}
+
+export const ReportRefusalsResponse: MessageFns<ReportRefusalsResponse> = {
+  encode(_: ReportRefusalsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportRefusalsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportRefusalsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportRefusalsResponse>): ReportRefusalsResponse {
+    return ReportRefusalsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ReportRefusalsResponse>): ReportRefusalsResponse {
+    const message = createBaseReportRefusalsResponse();
+    return message;
+  },
+};
+
+function createBaseEdgeRefusals(): EdgeRefusals {
+  return { workspaceId: "", reason: 0, count: 0, isPoll: false, sourceAddress: "", message: "", bytes: 0 };
+}
+
+export const EdgeRefusals: MessageFns<EdgeRefusals> = {
+  encode(message: EdgeRefusals, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    if (message.reason !== 0) {
+      writer.uint32(16).int32(message.reason);
+    }
+    if (message.count !== 0) {
+      writer.uint32(24).uint32(message.count);
+    }
+    if (message.isPoll !== false) {
+      writer.uint32(32).bool(message.isPoll);
+    }
+    if (message.sourceAddress !== "") {
+      writer.uint32(42).string(message.sourceAddress);
+    }
+    if (message.message !== "") {
+      writer.uint32(50).string(message.message);
+    }
+    if (message.bytes !== 0) {
+      writer.uint32(56).uint64(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EdgeRefusals {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEdgeRefusals();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.reason = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.count = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.isPoll = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.sourceAddress = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.message = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.bytes = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EdgeRefusals>): EdgeRefusals {
+    return EdgeRefusals.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EdgeRefusals>): EdgeRefusals {
+    const message = createBaseEdgeRefusals();
+    message.workspaceId = object.workspaceId ?? "";
+    message.reason = object.reason ?? 0;
+    message.count = object.count ?? 0;
+    message.isPoll = object.isPoll ?? false;
+    message.sourceAddress = object.sourceAddress ?? "";
+    message.message = object.message ?? "";
+    message.bytes = object.bytes ?? 0;
+    return message;
+  },
+};
 
 function createBaseLaneRequest(): LaneRequest {
   return { calls: [] };
@@ -1442,6 +1707,23 @@ export const BridgeServiceService = {
     responseSerialize: (value: LaneResponse): Buffer => Buffer.from(LaneResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): LaneResponse => LaneResponse.decode(value),
   },
+  /**
+   * ReportRefusals counts requests that the edge refused without calling core. The
+   * counts and samples are for people: an edge may lose a report. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT for more
+   * than 256 refusals.
+   */
+  reportRefusals: {
+    path: "/chatbridge.v1.BridgeService/ReportRefusals" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReportRefusalsRequest): Buffer =>
+      Buffer.from(ReportRefusalsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReportRefusalsRequest => ReportRefusalsRequest.decode(value),
+    responseSerialize: (value: ReportRefusalsResponse): Buffer =>
+      Buffer.from(ReportRefusalsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReportRefusalsResponse => ReportRefusalsResponse.decode(value),
+  },
 } as const;
 
 export interface BridgeServiceServer extends UntypedServiceImplementation {
@@ -1478,6 +1760,13 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * ends, it is unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
+  /**
+   * ReportRefusals counts requests that the edge refused without calling core. The
+   * counts and samples are for people: an edge may lose a report. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT for more
+   * than 256 refusals.
+   */
+  reportRefusals: handleUnaryCall<ReportRefusalsRequest, ReportRefusalsResponse>;
 }
 
 export interface BridgeServiceClient extends Client {
@@ -1541,6 +1830,27 @@ export interface BridgeServiceClient extends Client {
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(options: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;
+  /**
+   * ReportRefusals counts requests that the edge refused without calling core. The
+   * counts and samples are for people: an edge may lose a report. Errors:
+   * UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT for more
+   * than 256 refusals.
+   */
+  reportRefusals(
+    request: ReportRefusalsRequest,
+    callback: (error: ServiceError | null, response: ReportRefusalsResponse) => void,
+  ): ClientUnaryCall;
+  reportRefusals(
+    request: ReportRefusalsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReportRefusalsResponse) => void,
+  ): ClientUnaryCall;
+  reportRefusals(
+    request: ReportRefusalsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReportRefusalsResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const BridgeServiceClient = makeGenericClientConstructor(
@@ -1560,6 +1870,17 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
+}
 
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

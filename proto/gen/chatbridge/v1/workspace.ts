@@ -198,6 +198,106 @@ export enum SendAgainOutcome {
   OVERLOADED = 4,
 }
 
+/** RequestKind is the closed list of the kinds of requests that core counts. */
+export enum RequestKind {
+  /** UNSPECIFIED - REQUEST_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** POST - REQUEST_KIND_POST: an accepted post (202). */
+  POST = 1,
+  /** POLL - REQUEST_KIND_POLL: a poll that was answered with a page (200). */
+  POLL = 2,
+  /** PUSH - REQUEST_KIND_PUSH: an attempt of a push that the bridge accepted. */
+  PUSH = 3,
+  /** PUSH_FAILED - REQUEST_KIND_PUSH_FAILED: an attempt of a push that failed. */
+  PUSH_FAILED = 4,
+  /** NOT_JSON - REQUEST_KIND_NOT_JSON: the body is not valid JSON (400). */
+  NOT_JSON = 5,
+  /** INVALID - REQUEST_KIND_INVALID: a field or a query parameter is invalid (400). */
+  INVALID = 6,
+  /** SIGNATURE - REQUEST_KIND_SIGNATURE: the signature is missing, malformed or wrong (401). */
+  SIGNATURE = 7,
+  /** PUSH_WORKSPACE - REQUEST_KIND_PUSH_WORKSPACE: a poll of a workspace with a target URL (403). */
+  PUSH_WORKSPACE = 8,
+  /** DISCONNECTED - REQUEST_KIND_DISCONNECTED: the workspace is disconnected (404). */
+  DISCONNECTED = 9,
+  /** TIMESTAMP - REQUEST_KIND_TIMESTAMP: the signed timestamp is more than 5 minutes from the service clock (409). */
+  TIMESTAMP = 10,
+  /** TOO_LARGE - REQUEST_KIND_TOO_LARGE: the body is larger than 64 KB (413). */
+  TOO_LARGE = 11,
+  /** ADDRESS_LIMIT - REQUEST_KIND_ADDRESS_LIMIT: too many requests from one address (429). */
+  ADDRESS_LIMIT = 12,
+  /** WORKSPACE_LIMIT - REQUEST_KIND_WORKSPACE_LIMIT: too many signed requests for the workspace (429). */
+  WORKSPACE_LIMIT = 13,
+  /** SECRET_UNREADABLE - REQUEST_KIND_SECRET_UNREADABLE: core lacks the key that encrypted the workspace's secret (503). */
+  SECRET_UNREADABLE = 14,
+}
+
+/** SignatureCause is the closed list of the likely causes why a signature is not valid. */
+export enum SignatureCause {
+  /** UNSPECIFIED - SIGNATURE_CAUSE_UNSPECIFIED: there is no cause, e.g. because the signature is valid. */
+  UNSPECIFIED = 0,
+  /** MISSING - SIGNATURE_CAUSE_MISSING: there is no header, or it is empty. */
+  MISSING = 1,
+  /** REPEATED_HEADER - SIGNATURE_CAUSE_REPEATED_HEADER: the header has several timestamps, e.g. because two headers were sent. */
+  REPEATED_HEADER = 2,
+  /** SPACES - SIGNATURE_CAUSE_SPACES: the header contains spaces. */
+  SPACES = 3,
+  /** NAME_IN_VALUE - SIGNATURE_CAUSE_NAME_IN_VALUE: the value begins with the name of the header. */
+  NAME_IN_VALUE = 4,
+  /** WITHOUT_TIMESTAMP - SIGNATURE_CAUSE_WITHOUT_TIMESTAMP: the header has no t= entry. */
+  WITHOUT_TIMESTAMP = 5,
+  /** TIMESTAMP_FORM - SIGNATURE_CAUSE_TIMESTAMP_FORM: the t= entry is not Unix seconds in digits. */
+  TIMESTAMP_FORM = 6,
+  /** WITHOUT_DIGEST - SIGNATURE_CAUSE_WITHOUT_DIGEST: the header has no v1= entry. */
+  WITHOUT_DIGEST = 7,
+  /** ORDER - SIGNATURE_CAUSE_ORDER: the t= entry is not the first entry. */
+  ORDER = 8,
+  /** BASE64_DIGEST - SIGNATURE_CAUSE_BASE64_DIGEST: the digest is in base64 instead of hex. */
+  BASE64_DIGEST = 9,
+  /** DIGEST_FORM - SIGNATURE_CAUSE_DIGEST_FORM: a v1= entry is not hex digits, or another entry follows. */
+  DIGEST_FORM = 10,
+  /** DIGEST_LENGTH - SIGNATURE_CAUSE_DIGEST_LENGTH: the digest does not have the 64 hex digits of SHA-256. */
+  DIGEST_LENGTH = 11,
+  /** EXPIRED_SECRET - SIGNATURE_CAUSE_EXPIRED_SECRET: the digest was computed with a secret that has expired. */
+  EXPIRED_SECRET = 12,
+  /** SECRET_BASE64 - SIGNATURE_CAUSE_SECRET_BASE64: the secret was decoded as base64. */
+  SECRET_BASE64 = 13,
+  /** SECRET_HEX - SIGNATURE_CAUSE_SECRET_HEX: the secret was decoded as hex. */
+  SECRET_HEX = 14,
+  /** SECRET_NEWLINE - SIGNATURE_CAUSE_SECRET_NEWLINE: the key is the secret with a line break. */
+  SECRET_NEWLINE = 15,
+  /** SECRET_QUOTES - SIGNATURE_CAUSE_SECRET_QUOTES: the key is the secret in quotation marks. */
+  SECRET_QUOTES = 16,
+  /** SECRET_EMPTY - SIGNATURE_CAUSE_SECRET_EMPTY: the key is empty, or the name of an undefined value. */
+  SECRET_EMPTY = 17,
+  /** BODY_ONLY - SIGNATURE_CAUSE_BODY_ONLY: the text was signed without the timestamp. */
+  BODY_ONLY = 18,
+  /** SEPARATOR - SIGNATURE_CAUSE_SEPARATOR: the timestamp and the text were not joined with a dot. */
+  SEPARATOR = 19,
+  /** MILLISECONDS - SIGNATURE_CAUSE_MILLISECONDS: the signed timestamp and t= have different units. */
+  MILLISECONDS = 20,
+  /** NEWLINE_ADDED - SIGNATURE_CAUSE_NEWLINE_ADDED: a line break was added to the text before signing. */
+  NEWLINE_ADDED = 21,
+  /** NEWLINE_REMOVED - SIGNATURE_CAUSE_NEWLINE_REMOVED: the line break at the end was not signed. */
+  NEWLINE_REMOVED = 22,
+  /** RE_SERIALIZED - SIGNATURE_CAUSE_RE_SERIALIZED: the JSON was serialized again before signing. */
+  RE_SERIALIZED = 23,
+  /** EMPTY_TEXT - SIGNATURE_CAUSE_EMPTY_TEXT: an empty text or body was signed instead. */
+  EMPTY_TEXT = 24,
+  /** QUESTION_MARK - SIGNATURE_CAUSE_QUESTION_MARK: the question mark before the query string was signed. */
+  QUESTION_MARK = 25,
+  /** URL - SIGNATURE_CAUSE_URL: the path of the URL was signed. */
+  URL = 26,
+  /** QUERY_DECODED - SIGNATURE_CAUSE_QUERY_DECODED: the decoded query string was signed. */
+  QUERY_DECODED = 27,
+  /** SWAPPED - SIGNATURE_CAUSE_SWAPPED: the key and the text were swapped. */
+  SWAPPED = 28,
+  /** NOT_HMAC - SIGNATURE_CAUSE_NOT_HMAC: the digest is a plain hash, not an HMAC. */
+  NOT_HMAC = 29,
+  /** UNKNOWN - SIGNATURE_CAUSE_UNKNOWN: another secret, or other bytes. */
+  UNKNOWN = 30,
+}
+
 /** Workspace is a customer's workspace. */
 export interface Workspace {
   /** id is a lower-case UUID. */
@@ -617,6 +717,9 @@ export interface WatchWorkspaceResponse {
     | //
     /** delivery is a new entry in the log, or a run of polls that has grown. */
     { $case: "delivery"; value: LoggedDelivery }
+    | //
+    /** requests are the bridge's requests of the last hour. Sent at the start, and within two seconds of a refusal. */
+    { $case: "requests"; value: BridgeRequests }
     | undefined;
 }
 
@@ -973,6 +1076,114 @@ export interface ReEncryptSecretsResponse {
   nextPageToken: string;
   /** total is the number of workspaces of the service; only on the first page, else 0. */
   total: number;
+}
+
+/** ListRequestsRequest names a workspace. */
+export interface ListRequestsRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+}
+
+/** ListRequestsResponse carries the requests of a workspace's bridge. */
+export interface ListRequestsResponse {
+  /** requests of the last hour. */
+  requests: BridgeRequests | undefined;
+}
+
+/** BridgeRequests sums up the requests between the service and a bridge. */
+export interface BridgeRequests {
+  /** counts of the last hour, in steps of five minutes. Kinds without a request are left out. */
+  counts: RequestCount[];
+  /**
+   * refusals are samples: the last refused request of each kind in the last 24 hours, newest first. Refusals for a
+   * signature (401) can have up to four samples.
+   */
+  refusals: RefusedRequest[];
+}
+
+/** RequestCount is a number of requests. */
+export interface RequestCount {
+  /** kind of the requests. */
+  kind: RequestKind;
+  /** count is the number of requests of this kind. */
+  count: number;
+}
+
+/** RefusedRequest is a request of a bridge that was refused. Its texts come from the sender, so they are untrusted. */
+export interface RefusedRequest {
+  /** kind is the reason. */
+  kind: RequestKind;
+  /** at is when the request was refused. */
+  at:
+    | Date
+    | undefined;
+  /** is_poll is true for a poll, and false for a post. */
+  isPoll: boolean;
+  /** source_address is the IP address of the sender. */
+  sourceAddress: string;
+  /** field is the invalid field or parameter; unset unless kind is REQUEST_KIND_INVALID, or when the whole body is invalid. */
+  field?:
+    | string
+    | undefined;
+  /** message of the answer, or why the body is not JSON; empty when there is nothing to add to kind. */
+  message: string;
+  /**
+   * clock_seconds are the seconds by which the signed timestamp is ahead of the service clock, negative if it is behind;
+   * 0 unless kind is REQUEST_KIND_TIMESTAMP.
+   */
+  clockSeconds: number;
+  /** bytes of a body that is too large; 0 when unknown. */
+  bytes: number;
+  /** cause is the first likely cause of a refusal for a signature. */
+  cause: SignatureCause;
+  /** signed_text is the start of the text that core expects to be signed, at most 64 characters; empty when unknown. */
+  signedText: string;
+  /** missing_key is the fingerprint of the key that core lacks to decrypt the secret; usually empty. */
+  missingKey: string;
+}
+
+/** CheckSignatureRequest is a request of a bridge, or what a developer believes that it is. */
+export interface CheckSignatureRequest {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** signed is the part of the request that is signed. */
+  signed:
+    | //
+    /** body is the exact body of a post, at most 65,536 bytes. */
+    { $case: "body"; value: Uint8Array }
+    | //
+    /** query is the exact query string of a poll, without the question mark; it can be empty. */
+    { $case: "query"; value: string }
+    | undefined;
+  /** header is the value of the Service-Signature header; empty when the request has none. */
+  header: string;
+}
+
+/** CheckSignatureResponse says whether the signature is valid, without revealing what would be. */
+export interface CheckSignatureResponse {
+  /** valid is true if the digest is valid under an active secret. The timestamp may still be stale. */
+  valid: boolean;
+  /**
+   * secret_number is the number of the secret under which the digest is valid: 1 for the newest secret, 2 for the
+   * previous one; 0 when the digest is not valid.
+   */
+  secretNumber: number;
+  /** cause is the first likely cause why the signature is not valid; unset when it is valid. */
+  cause: SignatureCause;
+  /**
+   * signed_text is the start of the text that core expects to be signed, at most 1,000 characters; empty without a
+   * timestamp.
+   */
+  signedText: string;
+  /** signed_bytes is the length of the whole signed text in bytes; 0 without a timestamp. */
+  signedBytes: number;
+  /**
+   * clock_seconds are the seconds by which the timestamp is ahead of the service clock, negative if it is behind; 0
+   * without a timestamp.
+   */
+  clockSeconds: number;
+  /** stale is true if the timestamp is more than 5 minutes from the service clock. */
+  stale: boolean;
 }
 
 function createBaseWorkspace(): Workspace {
@@ -3677,6 +3888,9 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
       case "delivery":
         LoggedDelivery.encode(message.change.value, writer.uint32(18).fork()).join();
         break;
+      case "requests":
+        BridgeRequests.encode(message.change.value, writer.uint32(26).fork()).join();
+        break;
     }
     return writer;
   },
@@ -3710,6 +3924,14 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
             message.change = { $case: "delivery", value: LoggedDelivery.decode(reader, reader.uint32()) };
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.change = { $case: "requests", value: BridgeRequests.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3737,6 +3959,12 @@ export const WatchWorkspaceResponse: MessageFns<WatchWorkspaceResponse> = {
       case "delivery": {
         if (object.change?.value !== undefined && object.change?.value !== null) {
           message.change = { $case: "delivery", value: LoggedDelivery.fromPartial(object.change.value) };
+        }
+        break;
+      }
+      case "requests": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "requests", value: BridgeRequests.fromPartial(object.change.value) };
         }
         break;
       }
@@ -6180,6 +6408,671 @@ export const ReEncryptSecretsResponse: MessageFns<ReEncryptSecretsResponse> = {
   },
 };
 
+function createBaseListRequestsRequest(): ListRequestsRequest {
+  return { workspaceId: "" };
+}
+
+export const ListRequestsRequest: MessageFns<ListRequestsRequest> = {
+  encode(message: ListRequestsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListRequestsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListRequestsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListRequestsRequest>): ListRequestsRequest {
+    return ListRequestsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListRequestsRequest>): ListRequestsRequest {
+    const message = createBaseListRequestsRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    return message;
+  },
+};
+
+function createBaseListRequestsResponse(): ListRequestsResponse {
+  return { requests: undefined };
+}
+
+export const ListRequestsResponse: MessageFns<ListRequestsResponse> = {
+  encode(message: ListRequestsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requests !== undefined) {
+      BridgeRequests.encode(message.requests, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListRequestsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListRequestsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.requests = BridgeRequests.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListRequestsResponse>): ListRequestsResponse {
+    return ListRequestsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListRequestsResponse>): ListRequestsResponse {
+    const message = createBaseListRequestsResponse();
+    message.requests = (object.requests !== undefined && object.requests !== null)
+      ? BridgeRequests.fromPartial(object.requests)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseBridgeRequests(): BridgeRequests {
+  return { counts: [], refusals: [] };
+}
+
+export const BridgeRequests: MessageFns<BridgeRequests> = {
+  encode(message: BridgeRequests, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.counts) {
+      RequestCount.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.refusals) {
+      RefusedRequest.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BridgeRequests {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBridgeRequests();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.counts.push(RequestCount.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.refusals.push(RefusedRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BridgeRequests>): BridgeRequests {
+    return BridgeRequests.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BridgeRequests>): BridgeRequests {
+    const message = createBaseBridgeRequests();
+    message.counts = object.counts?.map((e) => RequestCount.fromPartial(e)) || [];
+    message.refusals = object.refusals?.map((e) => RefusedRequest.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseRequestCount(): RequestCount {
+  return { kind: 0, count: 0 };
+}
+
+export const RequestCount: MessageFns<RequestCount> = {
+  encode(message: RequestCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).uint32(message.count);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequestCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequestCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequestCount>): RequestCount {
+    return RequestCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RequestCount>): RequestCount {
+    const message = createBaseRequestCount();
+    message.kind = object.kind ?? 0;
+    message.count = object.count ?? 0;
+    return message;
+  },
+};
+
+function createBaseRefusedRequest(): RefusedRequest {
+  return {
+    kind: 0,
+    at: undefined,
+    isPoll: false,
+    sourceAddress: "",
+    field: undefined,
+    message: "",
+    clockSeconds: 0,
+    bytes: 0,
+    cause: 0,
+    signedText: "",
+    missingKey: "",
+  };
+}
+
+export const RefusedRequest: MessageFns<RefusedRequest> = {
+  encode(message: RefusedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.at !== undefined) {
+      Timestamp.encode(toTimestamp(message.at), writer.uint32(18).fork()).join();
+    }
+    if (message.isPoll !== false) {
+      writer.uint32(24).bool(message.isPoll);
+    }
+    if (message.sourceAddress !== "") {
+      writer.uint32(34).string(message.sourceAddress);
+    }
+    if (message.field !== undefined) {
+      writer.uint32(42).string(message.field);
+    }
+    if (message.message !== "") {
+      writer.uint32(50).string(message.message);
+    }
+    if (message.clockSeconds !== 0) {
+      writer.uint32(56).sint64(message.clockSeconds);
+    }
+    if (message.bytes !== 0) {
+      writer.uint32(64).uint64(message.bytes);
+    }
+    if (message.cause !== 0) {
+      writer.uint32(72).int32(message.cause);
+    }
+    if (message.signedText !== "") {
+      writer.uint32(82).string(message.signedText);
+    }
+    if (message.missingKey !== "") {
+      writer.uint32(90).string(message.missingKey);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RefusedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRefusedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.at = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.isPoll = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.sourceAddress = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.message = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.clockSeconds = longToNumber(reader.sint64());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.bytes = longToNumber(reader.uint64());
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.cause = reader.int32() as any;
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.signedText = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.missingKey = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RefusedRequest>): RefusedRequest {
+    return RefusedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RefusedRequest>): RefusedRequest {
+    const message = createBaseRefusedRequest();
+    message.kind = object.kind ?? 0;
+    message.at = object.at ?? undefined;
+    message.isPoll = object.isPoll ?? false;
+    message.sourceAddress = object.sourceAddress ?? "";
+    message.field = object.field ?? undefined;
+    message.message = object.message ?? "";
+    message.clockSeconds = object.clockSeconds ?? 0;
+    message.bytes = object.bytes ?? 0;
+    message.cause = object.cause ?? 0;
+    message.signedText = object.signedText ?? "";
+    message.missingKey = object.missingKey ?? "";
+    return message;
+  },
+};
+
+function createBaseCheckSignatureRequest(): CheckSignatureRequest {
+  return { workspaceId: "", signed: undefined, header: "" };
+}
+
+export const CheckSignatureRequest: MessageFns<CheckSignatureRequest> = {
+  encode(message: CheckSignatureRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    switch (message.signed?.$case) {
+      case "body":
+        writer.uint32(18).bytes(message.signed.value);
+        break;
+      case "query":
+        writer.uint32(26).string(message.signed.value);
+        break;
+    }
+    if (message.header !== "") {
+      writer.uint32(34).string(message.header);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckSignatureRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckSignatureRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.signed = { $case: "body", value: reader.bytes() };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.signed = { $case: "query", value: reader.string() };
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.header = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CheckSignatureRequest>): CheckSignatureRequest {
+    return CheckSignatureRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CheckSignatureRequest>): CheckSignatureRequest {
+    const message = createBaseCheckSignatureRequest();
+    message.workspaceId = object.workspaceId ?? "";
+    switch (object.signed?.$case) {
+      case "body": {
+        if (object.signed?.value !== undefined && object.signed?.value !== null) {
+          message.signed = { $case: "body", value: object.signed.value };
+        }
+        break;
+      }
+      case "query": {
+        if (object.signed?.value !== undefined && object.signed?.value !== null) {
+          message.signed = { $case: "query", value: object.signed.value };
+        }
+        break;
+      }
+    }
+    message.header = object.header ?? "";
+    return message;
+  },
+};
+
+function createBaseCheckSignatureResponse(): CheckSignatureResponse {
+  return { valid: false, secretNumber: 0, cause: 0, signedText: "", signedBytes: 0, clockSeconds: 0, stale: false };
+}
+
+export const CheckSignatureResponse: MessageFns<CheckSignatureResponse> = {
+  encode(message: CheckSignatureResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.valid !== false) {
+      writer.uint32(8).bool(message.valid);
+    }
+    if (message.secretNumber !== 0) {
+      writer.uint32(16).uint32(message.secretNumber);
+    }
+    if (message.cause !== 0) {
+      writer.uint32(24).int32(message.cause);
+    }
+    if (message.signedText !== "") {
+      writer.uint32(34).string(message.signedText);
+    }
+    if (message.signedBytes !== 0) {
+      writer.uint32(40).uint32(message.signedBytes);
+    }
+    if (message.clockSeconds !== 0) {
+      writer.uint32(48).sint64(message.clockSeconds);
+    }
+    if (message.stale !== false) {
+      writer.uint32(56).bool(message.stale);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CheckSignatureResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCheckSignatureResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.valid = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.secretNumber = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.cause = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.signedText = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.signedBytes = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.clockSeconds = longToNumber(reader.sint64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.stale = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CheckSignatureResponse>): CheckSignatureResponse {
+    return CheckSignatureResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CheckSignatureResponse>): CheckSignatureResponse {
+    const message = createBaseCheckSignatureResponse();
+    message.valid = object.valid ?? false;
+    message.secretNumber = object.secretNumber ?? 0;
+    message.cause = object.cause ?? 0;
+    message.signedText = object.signedText ?? "";
+    message.signedBytes = object.signedBytes ?? 0;
+    message.clockSeconds = object.clockSeconds ?? 0;
+    message.stale = object.stale ?? false;
+    return message;
+  },
+};
+
 /**
  * WorkspaceService creates, changes, shows and deletes workspaces, for the
  * dashboard and operators. Every call needs a token of the role "operator". A token
@@ -6407,6 +7300,42 @@ export const WorkspaceServiceService = {
     responseSerialize: (value: WatchWorkspaceResponse): Buffer =>
       Buffer.from(WatchWorkspaceResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WatchWorkspaceResponse => WatchWorkspaceResponse.decode(value),
+  },
+  /**
+   * ListRequests returns how many requests of the bridge were accepted and refused in
+   * the last hour, and the last refused request of each kind in the last 24 hours. A
+   * refused request is counted within a second, and all other requests within ten
+   * seconds. Errors: NOT_FOUND.
+   */
+  listRequests: {
+    path: "/chatbridge.v1.WorkspaceService/ListRequests" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListRequestsRequest): Buffer => Buffer.from(ListRequestsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListRequestsRequest => ListRequestsRequest.decode(value),
+    responseSerialize: (value: ListRequestsResponse): Buffer =>
+      Buffer.from(ListRequestsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListRequestsResponse => ListRequestsResponse.decode(value),
+  },
+  /**
+   * CheckSignature checks the signature of a request, as core would, and returns the
+   * first likely cause if the signature is not valid. The answer never contains a
+   * secret or an expected digest. The call changes nothing, and the request does not
+   * count as one of the bridge's. Errors: NOT_FOUND; INVALID_ARGUMENT when the signed
+   * bytes are missing or larger than 65,536 bytes, or the header is longer than 4,096
+   * characters; FAILED_PRECONDITION when the workspace is not connected, or its secret
+   * is unreadable.
+   */
+  checkSignature: {
+    path: "/chatbridge.v1.WorkspaceService/CheckSignature" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CheckSignatureRequest): Buffer =>
+      Buffer.from(CheckSignatureRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CheckSignatureRequest => CheckSignatureRequest.decode(value),
+    responseSerialize: (value: CheckSignatureResponse): Buffer =>
+      Buffer.from(CheckSignatureResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CheckSignatureResponse => CheckSignatureResponse.decode(value),
   },
   /**
    * ListChanges returns what callers of this service changed in a workspace, newest
@@ -6686,6 +7615,23 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * read 1,000 messages of this watch.
    */
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
+  /**
+   * ListRequests returns how many requests of the bridge were accepted and refused in
+   * the last hour, and the last refused request of each kind in the last 24 hours. A
+   * refused request is counted within a second, and all other requests within ten
+   * seconds. Errors: NOT_FOUND.
+   */
+  listRequests: handleUnaryCall<ListRequestsRequest, ListRequestsResponse>;
+  /**
+   * CheckSignature checks the signature of a request, as core would, and returns the
+   * first likely cause if the signature is not valid. The answer never contains a
+   * secret or an expected digest. The call changes nothing, and the request does not
+   * count as one of the bridge's. Errors: NOT_FOUND; INVALID_ARGUMENT when the signed
+   * bytes are missing or larger than 65,536 bytes, or the header is longer than 4,096
+   * characters; FAILED_PRECONDITION when the workspace is not connected, or its secret
+   * is unreadable.
+   */
+  checkSignature: handleUnaryCall<CheckSignatureRequest, CheckSignatureResponse>;
   /**
    * ListChanges returns what callers of this service changed in a workspace, newest
    * first: the last 50 test events and events sent again, and the last 200 other
@@ -7040,6 +7986,51 @@ export interface WorkspaceServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchWorkspaceResponse>;
+  /**
+   * ListRequests returns how many requests of the bridge were accepted and refused in
+   * the last hour, and the last refused request of each kind in the last 24 hours. A
+   * refused request is counted within a second, and all other requests within ten
+   * seconds. Errors: NOT_FOUND.
+   */
+  listRequests(
+    request: ListRequestsRequest,
+    callback: (error: ServiceError | null, response: ListRequestsResponse) => void,
+  ): ClientUnaryCall;
+  listRequests(
+    request: ListRequestsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListRequestsResponse) => void,
+  ): ClientUnaryCall;
+  listRequests(
+    request: ListRequestsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListRequestsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * CheckSignature checks the signature of a request, as core would, and returns the
+   * first likely cause if the signature is not valid. The answer never contains a
+   * secret or an expected digest. The call changes nothing, and the request does not
+   * count as one of the bridge's. Errors: NOT_FOUND; INVALID_ARGUMENT when the signed
+   * bytes are missing or larger than 65,536 bytes, or the header is longer than 4,096
+   * characters; FAILED_PRECONDITION when the workspace is not connected, or its secret
+   * is unreadable.
+   */
+  checkSignature(
+    request: CheckSignatureRequest,
+    callback: (error: ServiceError | null, response: CheckSignatureResponse) => void,
+  ): ClientUnaryCall;
+  checkSignature(
+    request: CheckSignatureRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CheckSignatureResponse) => void,
+  ): ClientUnaryCall;
+  checkSignature(
+    request: CheckSignatureRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CheckSignatureResponse) => void,
+  ): ClientUnaryCall;
   /**
    * ListChanges returns what callers of this service changed in a workspace, newest
    * first: the last 50 test events and events sent again, and the last 200 other

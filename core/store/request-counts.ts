@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { REQUEST_BUCKET_MINUTES } from "../../contract/requests";
-import type { HourBucket, HourCounts } from "../ports/hour-counts";
+import type { HourBucket, HourCounts, RefusedRequests } from "../ports/hour-counts";
 import { batchFunction } from "./function-batch";
-import type { Functions } from "./functions";
+import { packArguments, type Functions } from "./functions";
 import type { Keys } from "./keys";
+import { decodeSample, encodeSample } from "./refused-sample";
 import { countsText, PendingCounts, readCounts, type Pending } from "./pending-counts";
 import type { Reply } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
@@ -27,12 +28,17 @@ function toBuckets(reply: Reply): readonly HourBucket[] {
     .toSorted((one, other) => one.startsAtMs - other.startsAtMs);
 }
 
-export function createHourCounts(functions: Functions, keys: Keys) {
+export function createRequestCounts(functions: Functions, keys: Keys) {
   const pending = new PendingCounts();
   const { one: write } = batchFunction<Pending, true>(functions, keys, {
     name: "add_requests",
     most: BATCH_MAX,
-    toArguments: (items) => items.flatMap(({ workspaceId, counts }) => [workspaceId, countsText(counts)]),
+    toArguments: (items) =>
+      items.flatMap(({ workspaceId, counts, samples }) => [
+        workspaceId,
+        countsText(counts),
+        samples.size === 0 ? "" : packArguments([...samples].flat()),
+      ]),
     toOutputs: (_reply, items) => items.map(() => true),
   });
   const { all: read } = batchFunction<string, readonly HourBucket[]>(functions, keys, {
@@ -57,6 +63,17 @@ export function createHourCounts(functions: Functions, keys: Keys) {
     if (entries.length > 0) writing = store(entries).finally(() => (writing = undefined));
   }, WRITE_EVERY_MS);
 
+  const refusedRequests: RefusedRequests = {
+    isWanted: (workspaceId, sampleClass) => pending.isWanted(workspaceId, sampleClass),
+    keep: (workspaceId, sampleClass, sample) =>
+      pending.keep(workspaceId, sampleClass, encodeSample(sample), performance.now()),
+    async read(workspaceId) {
+      const reply = await functions.call("read_requests", keys.prefixOf(workspaceId), [workspaceId]);
+      const [buckets = [], samples = []] = asList(reply);
+      const refusals = asList(samples).flatMap((each) => decodeSample(asText(each)) ?? []);
+      return { buckets: toBuckets(buckets), refusals: refusals.toSorted((a, b) => b.atMs - a.atMs) };
+    },
+  };
   const hourCounts: HourCounts = {
     add: (workspaceId, kind, count = 1) => pending.add(workspaceId, kind, count, performance.now()),
     async read(workspaceIds) {
@@ -65,7 +82,8 @@ export function createHourCounts(functions: Functions, keys: Keys) {
     },
   };
   return {
-    ...hourCounts,
+    hourCounts,
+    refusedRequests,
     /** Stores all counts, if the store is available, and ends the writes. */
     async close(): Promise<void> {
       clearInterval(timer);

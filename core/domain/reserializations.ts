@@ -1,0 +1,71 @@
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** How a program writes JSON. */
+interface JsonStyle {
+  readonly comma: string;
+  readonly colon: string;
+  readonly isSorted: boolean;
+  readonly escape: (text: string) => string;
+}
+
+const keep = (text: string): string => text;
+const unicode = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const ascii = (text: string): string => text.replaceAll(/[^\0-\x7e]/g, unicode);
+const html = (text: string): string => text.replaceAll(/[<>&\u2028\u2029]/g, unicode);
+const slashes = (text: string): string => ascii(text).replaceAll("/", "\\/");
+
+const COMPACT = { comma: ",", colon: ":" } as const;
+const SPACED = { comma: ", ", colon: ": " } as const;
+
+/** The styles of the usual libraries: JavaScript and Ruby, Python, PHP, Go, and each with sorted keys. */
+const STYLES: readonly JsonStyle[] = [
+  { ...COMPACT, isSorted: false, escape: keep },
+  { ...SPACED, isSorted: false, escape: ascii },
+  { ...SPACED, isSorted: false, escape: keep },
+  { ...COMPACT, isSorted: true, escape: keep },
+  { ...COMPACT, isSorted: true, escape: html },
+  { ...COMPACT, isSorted: false, escape: html },
+  { ...SPACED, isSorted: true, escape: ascii },
+  { ...COMPACT, isSorted: false, escape: ascii },
+  { ...COMPACT, isSorted: true, escape: ascii },
+  { ...SPACED, isSorted: true, escape: keep },
+  { ...COMPACT, isSorted: false, escape: slashes },
+];
+
+/** Maximum depth of the values that are serialized again. */
+const DEPTH_MAX = 32;
+
+/**
+ * Returns a JSON text as the usual libraries would write it after parsing it, without duplicates and without the text
+ * itself. Returns nothing when the text is not JSON.
+ */
+export function reserializations(text: string): readonly string[] {
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    return [];
+  }
+  if (!isShallow(value, DEPTH_MAX)) return [];
+  const indented = [2, 4].map((spaces) => JSON.stringify(value, undefined, spaces));
+  const written = [...STYLES.map((style) => write(value, style)), ...indented];
+  return [...new Set(written)].filter((each) => each !== text);
+}
+
+function isShallow(value: Json, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((each: Json) => isShallow(each, depth - 1));
+}
+
+function write(value: Json, style: JsonStyle): string {
+  if (typeof value === "string") return style.escape(JSON.stringify(value));
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (isList(value)) return `[${value.map((each) => write(each, style)).join(style.comma)}]`;
+  const keys = style.isSorted ? Object.keys(value).toSorted() : Object.keys(value);
+  const fields = keys.map((key) => `${write(key, style)}${style.colon}${write(value[key] ?? null, style)}`);
+  return `{${fields.join(style.comma)}}`;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
