@@ -3,6 +3,7 @@ import { REFUSAL_STATUS, type RefusalKind } from "../contract/requests";
 import { toRequestsShape, toSignatureCheckShape } from "../proto/json/request-json";
 import type { RequestsShape, SignatureCheckShape } from "../proto/json/shapes";
 import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
+import { painted, type Line, type Span } from "./colour";
 import { asOperator } from "./core";
 import { EXIT } from "./exit-code";
 import { readSource } from "./signature-commands";
@@ -60,7 +61,7 @@ Examples:
     );
 }
 
-function requestLines({ counts, refusals }: RequestsShape): readonly string[] {
+function requestLines({ counts, refusals }: RequestsShape): readonly Line[] {
   const { post = 0, poll = 0, push = 0, "push-failed": failed = 0 } = counts;
   const sum = [
     `Accepted in the last hour: ${post} posts, ${poll} polls.`,
@@ -83,17 +84,19 @@ function requestLines({ counts, refusals }: RequestsShape): readonly string[] {
   return [...sum, ...tableLines(["status", "last hour", "last at", "reason"], refused)];
 }
 
-function statusOf(kind: RefusalKind): string {
-  return String(REFUSAL_STATUS[kind]);
+function statusOf(kind: RefusalKind): Span {
+  return painted("bad", String(REFUSAL_STATUS[kind]));
 }
 
-function checkLines(check: SignatureCheckShape): readonly string[] {
+function checkLines(check: SignatureCheckShape): readonly Line[] {
   const { valid, secretNumber, cause, signedText, signedBytes, clockSeconds, stale } = check;
   const words = cause === null ? undefined : causeWords(cause);
   const clock = stale ? clockWords(clockSeconds) : undefined;
   const secret = secretNumber === 1 ? "the newest secret" : "a previous secret, which expires soon";
   return [
-    valid ? `The digest is valid under ${secret}.` : `The signature is not valid: ${words?.reason ?? ""}`,
+    valid
+      ? painted(stale ? "warning" : "good", `The digest is valid under ${secret}.`)
+      : painted("bad", `The signature is not valid: ${words?.reason ?? ""}`),
     ...(words === undefined ? [] : [words.fix]),
     ...(clock === undefined ? [] : [clock.reason, clock.fix]),
     ...factLines([
