@@ -4,6 +4,7 @@ import { ActionButton } from "./parts/action-button";
 import { Icon } from "./parts/icon";
 import { LimitedToken } from "./parts/limited-token";
 import { Loading } from "./parts/loading";
+import { Notice } from "./parts/notice";
 import { PageHeading } from "./parts/page-heading";
 import { ThemeChoice } from "./parts/theme-choice";
 import { ConnectPage } from "./pages/connect-page";
@@ -54,7 +55,9 @@ function Page({ state }: { readonly state: SessionState }) {
   if (id === undefined && of === undefined && pathname !== "/" && pathname !== "/connect") {
     return <NotFoundPage />;
   }
-  if (state.is === "looking") return <Loading what="Signing in" />;
+  if (state.is === "looking") {
+    return state.why === undefined ? <Loading what="Signing in" /> : <WaitingPage why={state.why} />;
+  }
   if (state.is === "out") return <SignInPage why={state.why} />;
   const { session } = state;
   if (id !== undefined) {
@@ -95,6 +98,16 @@ function NotFoundPage() {
       <p>
         <a href={GUIDES.all}>All guides</a>
       </p>
+    </div>
+  );
+}
+
+/** The page while it is unknown whether the user is signed in, because the service does not answer. */
+function WaitingPage({ why }: { readonly why: string }) {
+  return (
+    <div class="narrow">
+      <PageHeading title="Not connected" />
+      <Notice tone="warn">{why}</Notice>
     </div>
   );
 }

@@ -3,7 +3,8 @@ import type { SessionShape } from "../proto/json/shapes";
 import { createStore, useStore } from "./store";
 
 export type SessionState =
-  | { readonly is: "looking" }
+  /** `why` says why it is still unknown whether the user is signed in. */
+  | { readonly is: "looking"; readonly why?: string }
   | { readonly is: "out"; readonly why: string | undefined }
   | { readonly is: "in"; readonly session: SessionShape };
 
@@ -32,8 +33,10 @@ export async function beginSession(): Promise<void> {
 async function findSession(refused: string | undefined): Promise<void> {
   const failed = await enter(api.session);
   if (sessionState.get().is === "in") return;
-  sessionState.set({ is: "out", why: refused ?? failed?.message });
-  if (failed?.isUnanswered) setTimeout(() => void findSession(refused), READ_AGAIN_MS);
+  const why = refused ?? failed?.message;
+  if (failed?.isUnanswered !== true) return sessionState.set({ is: "out", why });
+  sessionState.set({ is: "looking", ...(why === undefined ? {} : { why }) });
+  setTimeout(() => void findSession(refused), READ_AGAIN_MS);
 }
 
 /** Calls `begin`, and stores the session, if any. Resolves to the error, if any. A missing session is not an error. */

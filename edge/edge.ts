@@ -156,8 +156,7 @@ async function openDashboard(
   }
   return startDashboard({
     listen: dashboardListen,
-    coreAddress: core.address,
-    coreTls: core.tls,
+    core,
     trustProxy,
     publicUrl: publicUrl ?? `http://${formatHostPort({ ...listen, port })}`,
     report: (where, error) => report(`dashboard ${where}`, error),

@@ -156,3 +156,19 @@ export interface FollowShare {
 export const FOLLOW_SHARE: FollowShare = { groups: 32, streams: 192 };
 /** The share of a token that is limited to some workspaces. */
 export const LIMITED_FOLLOW_SHARE: FollowShare = { groups: 4, streams: 32 };
+
+const HOUR_MS = 3_600_000;
+/**
+ * Maximum numbers and lifetimes of sealed entries, in all cores together: sessions and sign-in links of the dashboard.
+ * An entry expires after `lifeMs`, or after `idleMs` without use.
+ */
+export const SEALED_LIMITS = {
+  session: {
+    max: { all: 1_000, token: 500, limitedToken: 100 },
+    lifeMs: 12 * HOUR_MS,
+    idleMs: 2 * HOUR_MS,
+  },
+  link: { max: { all: 100, token: 50, limitedToken: 10 }, lifeMs: HOUR_MS, idleMs: HOUR_MS },
+} as const;
+/** Maximum size in bytes of a sealed entry. */
+export const SEALED_MAX_BYTES = 1_024;

@@ -29,13 +29,14 @@ import type { Tracer } from "../../runtime/tracing/tracer";
 import type { ReceiveCall } from "./bridge-methods";
 import { whenOver, type ServedCall } from "./call-caller";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
+import { sealedMethods, type SealedContext } from "./sealed-methods";
 import { endRequestSpan } from "./spans";
 import { StatusError, unary, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
 import { createWireCheck } from "./wire-fault";
 import { eachField, tagOf, textTo, WireReader } from "./wire-fields";
 
-export interface BridgeServiceContext extends JudgeContext, NoteContext {
+export interface BridgeServiceContext extends JudgeContext, NoteContext, SealedContext {
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
@@ -113,6 +114,7 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
     }),
     lane: (stream: LaneStream) =>
       serveLane(stream, calls, { stopping: context.stopping, report, load: callCounts.lanes }),
+    ...sealedMethods(context, report),
   };
 }
 

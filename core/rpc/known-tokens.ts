@@ -12,7 +12,7 @@ export interface KnownToken extends Caller {
 }
 
 const LABEL_FORM = /^(?<role>[a-z]+)(?::(?<name>[^@]*))?(?:@(?<scope>.*))?$/;
-const NAME_FORM = /^[A-Za-z0-9._-]{1,64}$/;
+export const TOKEN_NAME_FORM = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
  * Parses the part of a `CORE_TOKENS` entry before the token: `role[:name][@id+id…]`. The name is the role by default.
@@ -22,7 +22,7 @@ export function parseTokenLabel(label: string): Omit<KnownToken, "token"> {
   const { role: word, name = word, scope } = LABEL_FORM.exec(label)?.groups ?? {};
   const role = ROLES.find((each) => each === word);
   if (role === undefined || name === undefined) throw new Error("has a pair that is not role=token");
-  if (!NAME_FORM.test(name)) {
+  if (!TOKEN_NAME_FORM.test(name)) {
     throw new Error(
       `has a name for the role ${role} that is not 1 to 64 characters of A-Z a-z 0-9 . _ - (role:name=token)`,
     );

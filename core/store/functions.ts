@@ -35,6 +35,9 @@ export type FunctionName =
   | "reseal_workspaces"
   | "delete_workspace"
   | "log_change"
+  | "put_sealed"
+  | "read_sealed"
+  | "take_sealed"
   | "register_group"
   | "list_groups"
   | "adopt_groups"
@@ -76,6 +79,8 @@ const CONFIRMED: ReadonlySet<FunctionName> = new Set([
   "read_pushes",
   "read_new",
   "read_again",
+  // Without the wait, a failover could undo a sign-out.
+  "take_sealed",
 ]);
 
 /** The arguments of a function for one shard. */

@@ -44,6 +44,8 @@ import { shardOf } from "../domain/shard";
  * | `:live:<group>`             | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |
  * | `:made`                     | hash   | as the groups in `:in`       | open_group: when each group was made, µs; drop_group deletes the group's field |
  * | `:groups` of shard 0 only   | hash   | as the groups                | see groups.lua: the registry of all groups of followers |
+ * | `:sealed:<kind>:<id>` of shard 0 only | hash | as the session or link | put_sealed: an encrypted session or sign-in link of the dashboard: see sealed.lua |
+ * | `:sealed:<kind>` of shard 0 only | zset | as `:sealed:<kind>:<id>` | put_sealed, read_sealed, take_sealed: tokens' names and ids of the entries, by the time of the last use, µs |
  *
  * In addition, the key `cb:shards` contains the number of shards, which is fixed when core starts for the first time.
  */
@@ -52,7 +54,7 @@ export type Keys = ReturnType<typeof createKeys>;
 /** The key that stores the number of shards. */
 export const SHARDS_KEY = "cb:shards";
 
-/** The shard whose slot contains the registry of the groups of followers. */
+/** The shard whose slot contains the registry of the groups of followers, and the sealed entries. */
 export const REGISTRY_SHARD = 0;
 
 export function createKeys(shards: number) {
@@ -73,7 +75,7 @@ export function createKeys(shards: number) {
     prefixOf: (name: string): string => prefix(shard(name)),
     /** The prefix of each shard's keys. */
     prefixes: prefixes as readonly string[],
-    /** The prefix of the shard that stores the registry of the groups of followers. */
+    /** The prefix of the shard that stores the registry of the groups of followers, and the sealed entries. */
     registry: prefix(REGISTRY_SHARD),
   };
 }

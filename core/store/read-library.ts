@@ -59,6 +59,7 @@ const FILES = [
   "event",
   "requests",
   "workspace",
+  "sealed",
   "follow",
 ];
 

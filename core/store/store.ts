@@ -25,6 +25,7 @@ import { readMemory, readShardMemory } from "./memory";
 import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
 import { checkAddressFirst, createOperatorTestLimits, createRequestLimits } from "./limits";
+import { createSealedEntries } from "./sealed-entries";
 import type { SecretBox } from "./secret-box";
 import { createSecretKeys } from "./secret-keys";
 import { listenForWakes } from "./wakes";
@@ -115,6 +116,7 @@ export async function openStore(options: StoreOptions) {
       operatorOutbox: createOperatorOutbox(functions, keys),
       operatorTestLimits: createOperatorTestLimits(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
+      sealedEntries: createSealedEntries(functions, keys),
       deliveryLog: createDeliveryLog(functions, keys, clock.now),
       eventTraces: createEventTraces(functions, keys, clock.now),
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
-import fastify, { type FastifyRequest } from "fastify";
-import type { ClientTls } from "../../runtime/core-connection";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { CoreConnection } from "../../runtime/core-connection";
 import { limitConnections, networkOf } from "../../runtime/limit-connections";
 import { createRefusalPace } from "../../runtime/refusal-pace";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
@@ -14,7 +14,9 @@ import { coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-
 import { addHealthRoute } from "./health-route";
 import { addPages, createNotFound, NOTHING_HERE } from "./pages";
 import { addSecureHeaders, guardApi } from "./page-guard";
-import { addSessionRoutes, currentSession, usedSession } from "./session-routes";
+import { createSealedClient, SessionsUnavailable } from "./sealed-client";
+import { addSessionRoutes, currentSession, usedSession, type SessionContext } from "./session-routes";
+import type { Session } from "./session";
 import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
 import { addWatchRoute } from "./watch-route";
@@ -25,8 +27,7 @@ import { listening } from "../../runtime/listen-fault";
 
 export interface DashboardOptions {
   readonly listen: HostPort;
-  readonly coreAddress: string;
-  readonly coreTls: ClientTls | undefined;
+  readonly core: CoreConnection;
   readonly trustProxy: readonly string[];
   /** Base URL at which bridges reach the service, for the OpenAPI document and the dashboard's snippets. */
   readonly publicUrl: string;
@@ -50,8 +51,9 @@ const REFUSALS = { perSecond: 20, waitingMax: { inAll: 1_000, ofOne: 100 } } as 
 export async function startDashboard(options: DashboardOptions) {
   const nothingHere = createNotFound();
   const { listen, trustProxy, publicUrl, report } = options;
-  const core = createWorkspaceClient(options.coreAddress, options.coreTls);
-  const sessions = createSessions();
+  const core = createWorkspaceClient(options.core.address, options.core.tls);
+  const sealed = createSealedClient(options.core);
+  const sessions = createSessions(sealed);
   const stopping = new AbortController();
   const app = fastify({
     trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
@@ -83,36 +85,13 @@ export async function startDashboard(options: DashboardOptions) {
   });
   await app.register(async (pages) => addPages(pages));
   addOpenApiRoute(app, publicUrl);
-  await app.register(
-    async (api) => {
-      guardApi(api);
-      addSessionRoutes(api, { core, sessions, limit: createSignInLimit(), publicUrl });
-      const sessionOf = (request: FastifyRequest) => currentSession(request, sessions);
-      const operatorOf: OperatorOf = (request) => core.as(sessionOf(request)?.token ?? "");
-      await api.register(async (signedIn) => {
-        signedIn.addHook("onRequest", async (request, reply) => {
-          if (usedSession(request, sessions) === undefined) return sendError(reply, SIGNED_OUT);
-        });
-        addWorkspaceRoutes(signedIn, operatorOf);
-        addConnectionRoutes(signedIn, operatorOf);
-        addStoredRoutes(signedIn, operatorOf);
-      });
-      // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.
-      await api.register(async (signedIn) => {
-        signedIn.addHook("onRequest", async (request, reply) => {
-          if (sessionOf(request) === undefined) return sendError(reply, SIGNED_OUT);
-        });
-        addHealthRoute(signedIn, operatorOf);
-        addFailedEventsRoute(signedIn, operatorOf);
-        addWatchRoute(signedIn, { sessionOf, operatorOf, stopping: stopping.signal, report });
-      });
-    },
-    { prefix: "/api" },
-  );
+  const context = { core, sessions, limit: createSignInLimit(), publicUrl };
+  await app.register(async (api) => addApi(api, context, stopping.signal, report), { prefix: "/api" });
   try {
     await listening("DASHBOARD_LISTEN", app.listen(listen));
   } catch (error) {
     core.close();
+    sealed.close();
     throw error;
   }
   return {
@@ -120,15 +99,51 @@ export async function startDashboard(options: DashboardOptions) {
     async close(): Promise<void> {
       stopping.abort();
       await app.close();
-      sessions.endAll();
+      sessions.close();
       core.close();
+      sealed.close();
     },
   };
+}
+
+/** Adds the JSON API. */
+async function addApi(
+  api: FastifyInstance,
+  context: SessionContext,
+  stopping: AbortSignal,
+  report: DashboardOptions["report"],
+): Promise<void> {
+  guardApi(api);
+  addSessionRoutes(api, context);
+  /** The sessions of the requests in progress. */
+  const sessionOf = new WeakMap<FastifyRequest, Session>();
+  const operatorOf: OperatorOf = (request) => context.core.as(sessionOf.get(request)?.token ?? "");
+  const requireSession =
+    (find: typeof currentSession) => async (request: FastifyRequest, reply: FastifyReply) => {
+      const session = await find(request, context);
+      if (session === undefined) return sendError(reply, SIGNED_OUT);
+      sessionOf.set(request, session);
+    };
+  await api.register(async (signedIn) => {
+    signedIn.addHook("onRequest", requireSession(usedSession));
+    addWorkspaceRoutes(signedIn, operatorOf);
+    addConnectionRoutes(signedIn, operatorOf);
+    addStoredRoutes(signedIn, operatorOf);
+  });
+  // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.
+  await api.register(async (signedIn) => {
+    signedIn.addHook("onRequest", requireSession(currentSession));
+    addHealthRoute(signedIn, operatorOf);
+    addFailedEventsRoute(signedIn, operatorOf);
+    const watched = (request: FastifyRequest) => currentSession(request, context);
+    addWatchRoute(signedIn, { sessionOf: watched, operatorOf, stopping, report });
+  });
 }
 
 /** Returns the HTTP answer for an error; undefined when the error is unexpected, which is a bug. */
 function answerTo(error: Error & { statusCode?: number }): ErrorAnswer | undefined {
   if (isServiceError(error)) return coreAnswer(error);
+  if (error instanceof SessionsUnavailable) return error.answer;
   const { statusCode: status = 500 } = error;
   // @fastify/static throws errors with these statuses for paths outside its root.
   if (status === 403 || status === 404) return NOTHING_HERE;

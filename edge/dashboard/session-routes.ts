@@ -6,7 +6,10 @@ import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
 import { coreAnswer, isServiceError } from "./core-answer";
 import { ASKED_BY_ITSELF, OWN_HEADER } from "./page-guard";
-import type { Session, Sessions } from "./sessions";
+import { isSecret } from "./seal";
+import { SessionsUnavailable } from "./sealed-client";
+import type { Session } from "./session";
+import type { Sessions } from "./sessions";
 import type { SessionShape } from "../../proto/json/shapes";
 import type { SignInLimit } from "./sign-in-limit";
 import { describeToken, type SignedInToken, type WorkspaceClient } from "./workspace-client";
@@ -46,7 +49,7 @@ const SPENT_LINK: ErrorAnswer = {
 };
 
 /**
- * The answer when other tokens hold all sessions (1,000 per edge) or links (100). A new session or link can replace only
+ * The answer when other tokens hold all sessions (1,000) or links (100). A new session or link can replace only
  * one of the same token.
  */
 const NO_ROOM: ErrorAnswer = {
@@ -67,12 +70,13 @@ function tooMany(what: string, wait: number): ErrorAnswer {
 async function accept(
   { core, limit }: SessionContext,
   request: FastifyRequest,
-  token: string | undefined,
+  tokenOf: () => Promise<string | undefined>,
   wrong: ErrorAnswer,
 ): Promise<{ readonly token: string; readonly described: SignedInToken } | ErrorAnswer> {
   const address = canonicalAddress(request.ip, request.socket.remoteAddress);
   const wait = limit.refuse(address);
   if (wait !== undefined) return tooMany("attempts to sign in from your address", wait);
+  const token = await tokenOf();
   if (token === undefined || !isCoreToken(token)) return wrong;
   try {
     const described = await describeToken(core.as(token));
@@ -97,30 +101,33 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     async (request, reply) => {
       const { token, code } = request.body;
       const accepted = await (code === undefined
-        ? accept(context, request, token, WRONG_TOKEN)
-        : accept(context, request, sessions.tokenOf(code), SPENT_LINK));
+        ? accept(context, request, async () => token, WRONG_TOKEN)
+        : accept(context, request, () => sessions.tokenOf(code), SPENT_LINK));
       if ("status" in accepted) return sendError(reply, accepted);
       // A failed attempt does not use up a link, so only a successful attempt takes the code. Another request may have
       // taken the code in the meantime.
-      if (code !== undefined && sessions.takeCode(code) === undefined) return sendError(reply, SPENT_LINK);
-      const begun = sessions.begin(accepted.token, accepted.described);
+      if (code !== undefined && (await sessions.takeCode(code)) === undefined)
+        return sendError(reply, SPENT_LINK);
+      const begun = await sessions.begin(accepted.token, accepted.described);
       if (begun === undefined) return sendError(reply, NO_ROOM);
       const shown = readSessionCookie(request);
-      if (shown !== undefined) sessions.end(shown);
+      if (shown !== undefined) await sessions.end(shown);
       setSessionCookie(request, reply, begun.id);
-      return reply.send(toShape(begun.session, publicUrl));
+      return reply.send(toShape(begun.session, accepted.described, publicUrl));
     },
   );
 
   // Every page sends this request first, so a missing session is not an error here.
   app.get("/session", async (request, reply) => {
-    const session = usedSession(request, sessions);
-    return session === undefined ? reply.code(204).send() : reply.send(toShape(session, publicUrl));
+    const session = await usedSession(request, context);
+    const described = session && (await describe(context, session));
+    if (session === undefined || described === undefined) return reply.code(204).send();
+    return reply.send(toShape(session, described, publicUrl));
   });
 
   app.delete("/session", async (request, reply) => {
     const id = readSessionCookie(request);
-    if (id !== undefined) sessions.end(id);
+    if (id !== undefined) await sessions.end(id);
     setSessionCookie(request, reply, "");
     return reply.code(204).send();
   });
@@ -128,32 +135,73 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
   // This route is for programs that have a token and sign a person in, such as `npm start`.
   app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
-    const accepted = await accept(context, request, token, WRONG_TOKEN);
+    const accepted = await accept(context, request, async () => token, WRONG_TOKEN);
     if ("status" in accepted) return sendError(reply, accepted);
-    const link = sessions.makeCode(accepted.token, accepted.described);
+    const link = await sessions.makeCode(accepted.token, accepted.described);
     if (link === undefined) return sendError(reply, NO_ROOM);
     const expiresAt = new Date(link.endsAtMs).toISOString();
     return reply.code(201).send({ path: `/#sign-in=${link.code}`, expiresAt });
   });
 }
 
+/**
+ * Returns the name and the scope of a session's token; undefined if core no longer accepts the token. They are read
+ * again, because `CORE_TOKENS` may have changed since the sign-in.
+ */
+async function describe({ core }: SessionContext, { token }: Session): Promise<SignedInToken | undefined> {
+  try {
+    return await describeToken(core.as(token));
+  } catch (error) {
+    const answer = isServiceError(error) ? coreAnswer(error) : undefined;
+    if (answer?.status === 401 || answer?.status === 403) return undefined;
+    throw error;
+  }
+}
+
+type SessionLookup = Pick<SessionContext, "sessions" | "limit">;
+
 /** Returns the session of a request, without counting the request as a use of the session. */
-export function currentSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
-  const id = readSessionCookie(request);
-  return id === undefined ? undefined : sessions.find(id);
+export function currentSession(
+  request: FastifyRequest,
+  context: SessionLookup,
+): Promise<Session | undefined> {
+  return lookUp(request, context, "find");
 }
 
 /**
  * Returns the session of a request. Unless the page made the request by itself, the request counts as a use of the
  * session.
  */
-export function usedSession(request: FastifyRequest, sessions: Sessions): Session | undefined {
-  const id = readSessionCookie(request);
-  if (id === undefined) return undefined;
-  return request.headers[OWN_HEADER] === ASKED_BY_ITSELF ? sessions.find(id) : sessions.use(id);
+export function usedSession(request: FastifyRequest, context: SessionLookup): Promise<Session | undefined> {
+  return lookUp(request, context, request.headers[OWN_HEADER] === ASKED_BY_ITSELF ? "find" : "use");
 }
 
-function toShape({ endsAtMs, tokenName, workspaces }: Session, publicUrl: string): SessionShape {
+/**
+ * Looks up the session of a request. Throws `SessionsUnavailable` if core is unavailable, or if the address has sent too
+ * many invalid cookies: each of them costs a call to core.
+ */
+async function lookUp(
+  request: FastifyRequest,
+  { sessions, limit }: SessionLookup,
+  how: "find" | "use",
+): Promise<Session | undefined> {
+  const secret = readSessionCookie(request);
+  if (secret === undefined || !isSecret(secret)) return undefined;
+  if (sessions.isRemembered(secret)) return sessions[how](secret);
+  const address = canonicalAddress(request.ip, request.socket.remoteAddress);
+  const wait = limit.lookUp(address);
+  if (wait !== undefined)
+    throw new SessionsUnavailable(tooMany("requests with an ended session from your address", wait));
+  const session = await sessions[how](secret);
+  if (session !== undefined) limit.found(address);
+  return session;
+}
+
+function toShape(
+  { endsAtMs }: Session,
+  { tokenName, workspaces }: SignedInToken,
+  publicUrl: string,
+): SessionShape {
   return {
     tokenName,
     workspaces,

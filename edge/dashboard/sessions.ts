@@ -1,147 +1,124 @@
-import { createHash, randomBytes } from "node:crypto";
-import { LRUCache } from "lru-cache";
-import { createShares } from "../../runtime/shares";
+import { createSecret, seal, sealOf, unseal, type Seal } from "./seal";
+import type { SealedClient, SealedName } from "./sealed-client";
+import type { Session } from "./session";
+import { SessionMemory } from "./session-memory";
 import type { SignedInToken } from "./workspace-client";
-
-/**
- * A signed-in operator. Sessions and sign-in codes are in the memory of the edge that created them. So signing out ends
- * a session permanently, edges need no shared key, and the edge sends the operator's token only to core. After a
- * restart of the edge, all operators must sign in again. With several edges, the load balancer needs sticky sessions.
- */
-export interface Session extends SignedInToken {
-  readonly token: string;
-  readonly endsAtMs: number;
-  /** Identifies the session in this edge. Unlike the id, the key is not a secret. */
-  readonly key: string;
-  /** Aborted when the session ends. */
-  readonly over: AbortSignal;
-}
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-const HOUR_MS = 60 * 60 * 1000;
-const SESSION_MS = 12 * HOUR_MS;
-const IDLE_MS = 2 * HOUR_MS;
-const SESSIONS_MAX = { all: 1_000, token: 500, limitedToken: 100 } as const;
-const CODE_MS = HOUR_MS;
-const CODES_MAX = { all: 100, token: 50, limitedToken: 10 } as const;
+/** The encrypted text of a session or a link: the token, its name, and whether it is limited. */
+type Stored = readonly [token: string, tokenName: string, isLimited: boolean];
 
-interface KeptSession extends Session {
-  readonly ending: AbortController;
-}
+/** @param store rejects with `SessionsUnavailable` while core is unavailable, and so do all functions */
+export function createSessions(store: SealedClient, now: () => number = Date.now) {
+  const memory = new SessionMemory(now);
 
-interface Code {
-  readonly token: string;
-  readonly tokenName: string;
-}
+  async function read(sealed: Seal, isUse: boolean): Promise<Session | undefined> {
+    const entry = await store.read("session", sealed.id, isUse);
+    const stored = entry && toStored(sealed, entry.sealed);
+    if (entry === undefined || stored === undefined) {
+      memory.end(sealed.id);
+      return undefined;
+    }
+    const ending = memory.endingOf(sealed.id);
+    const session = toSession(sealed.id, stored, entry.expiresAtMs, ending);
+    memory.add(session, ending, isUse);
+    return session;
+  }
 
-export function createSessions(now: () => number = Date.now) {
-  // The keys are digests, so the duration of a lookup does not reveal how much of an id is correct.
-  const sessions = createKept<KeptSession>(SESSIONS_MAX, IDLE_MS, ({ ending }) => ending.abort());
-  const codes = createKept<Code>(CODES_MAX, CODE_MS);
-
-  function get(id: string, isUsed: boolean): Session | undefined {
-    const session = sessions.get(digest(id), { updateAgeOnGet: isUsed });
-    if (session === undefined || session.endsAtMs > now()) return session;
-    sessions.delete(digest(id));
-    return undefined;
+  async function get(secret: string, isUse: boolean): Promise<Session | undefined> {
+    const sealed = sealOf("session", secret);
+    return sealed && memory.get(sealed.id, isUse, () => read(sealed, isUse));
   }
 
   return {
+    ...createLinks(store),
     /**
-     * Creates a session. Returns the session with the id for the browser's cookie. Above the maximum, the least
+     * Creates a session. Returns the session with the secret for the browser's cookie. Above the maximum, the least
      * recently used session of the same token ends. Returns undefined if the sessions of other tokens leave no room.
      */
-    begin(
+    async begin(
       token: string,
       described: SignedInToken,
-    ): { readonly id: string; readonly session: Session } | undefined {
-      const id = secretText();
-      const key = digest(id);
+    ): Promise<{ readonly id: string; readonly session: Session } | undefined> {
+      const put = await putNew(store, "session", token, described);
+      if (put === undefined) return undefined;
+      memory.end(put.removedId);
       const ending = new AbortController();
-      const session = { ...described, token, key, endsAtMs: now() + SESSION_MS, ending, over: ending.signal };
-      return sessions.add(key, session, described) ? { id, session } : undefined;
+      const session = toSession(put.key, put.stored, put.expiresAtMs, ending);
+      memory.add(session, ending, true);
+      return { id: put.secret, session };
     },
+    /** Whether this edge has recently found the session. */
+    isRemembered: (secret: string) => memory.has(sealOf("session", secret)?.id ?? ""),
     /** Returns the session. The call does not count as use: a session expires after two hours without use. */
-    find: (id: string) => get(id, false),
+    find: (secret: string) => get(secret, false),
     /** Returns the session. The call counts as use. */
-    use: (id: string) => get(id, true),
-    end: (id: string) => void sessions.delete(digest(id)),
+    use: (secret: string) => get(secret, true),
+    /** Ends a session at all edges. */
+    async end(secret: string): Promise<void> {
+      const key = sealOf("session", secret)?.id;
+      if (key === undefined) return;
+      await store.take("session", key);
+      memory.end(key);
+    },
+    /** Ends the streams of all sessions at this edge. The sessions themselves continue at the other edges. */
+    close: () => memory.endAll(),
+  };
+}
+
+function createLinks(store: SealedClient) {
+  return {
     /**
      * Creates a code that can be exchanged for the token once. Above the maximum, the oldest code of the same token
      * becomes invalid. Returns undefined if the codes of other tokens leave no room.
      */
-    makeCode(token: string, described: SignedInToken) {
-      const code = secretText();
-      const { tokenName } = described;
-      return codes.add(digest(code), { token, tokenName }, described)
-        ? { code, endsAtMs: now() + CODE_MS }
-        : undefined;
+    async makeCode(token: string, described: SignedInToken) {
+      const put = await putNew(store, "link", token, described);
+      return put && { code: put.secret, endsAtMs: put.expiresAtMs };
     },
     /** Returns the token of a code. The code stays valid. */
-    tokenOf: (code: string) => codes.get(digest(code))?.token,
+    async tokenOf(code: string): Promise<string | undefined> {
+      const sealed = sealOf("link", code);
+      const entry = sealed && (await store.read("link", sealed.id, false));
+      return sealed && entry && toStored(sealed, entry.sealed)?.[0];
+    },
     /** Returns the token of a code and invalidates the code. */
-    takeCode(code: string) {
-      const token = codes.get(digest(code))?.token;
-      codes.delete(digest(code));
-      return token;
-    },
-    endAll(): void {
-      sessions.clear();
-      codes.clear();
+    async takeCode(code: string): Promise<string | undefined> {
+      const sealed = sealOf("link", code);
+      const taken = sealed && (await store.take("link", sealed.id));
+      return sealed && taken && toStored(sealed, taken)?.[0];
     },
   };
 }
 
-/**
- * Keeps sessions or codes until they expire. Each token has a share of the maximum number. So nobody can end the
- * sessions of people with other tokens by signing in very often.
- */
-function createKept<Value extends { readonly tokenName: string }>(
-  max: Readonly<Record<"all" | "token" | "limitedToken", number>>,
-  ttl: number,
-  onEnd?: (value: Value) => void,
+/** Stores a new session or link. Returns undefined if the entries of other tokens leave no room. */
+async function putNew(
+  store: SealedClient,
+  kind: SealedName,
+  token: string,
+  { tokenName, workspaces }: SignedInToken,
 ) {
-  const shares = createShares(max);
-  const kept = new LRUCache<string, { readonly value: Value; readonly release: () => void }>({
-    max: max.all,
-    ttl,
-    ttlAutopurge: false,
-    dispose({ value, release }) {
-      release();
-      onEnd?.(value);
-    },
-  });
-
-  /** Removes a token's least recently used session or code. Returns false when the token has none. */
-  function removeOldest(tokenName: string): boolean {
-    for (const key of kept.rkeys()) {
-      if (kept.peek(key)?.value.tokenName === tokenName) return kept.delete(key);
-    }
-    return false;
-  }
-
-  return {
-    /** Returns false when there is no room, and the token has no older value to remove. */
-    add(key: string, value: Value, { tokenName, workspaces }: SignedInToken): boolean {
-      kept.purgeStale();
-      const owner = workspaces === null ? { token: tokenName } : { limitedToken: tokenName };
-      let release = shares.acquire(owner);
-      if (typeof release === "string" && removeOldest(tokenName)) release = shares.acquire(owner);
-      if (typeof release === "string") return false;
-      kept.set(key, { value, release });
-      return true;
-    },
-    get: (key: string, options?: { readonly updateAgeOnGet: boolean }) => kept.get(key, options)?.value,
-    delete: (key: string) => kept.delete(key),
-    clear: () => kept.clear(),
-  };
+  const secret = createSecret();
+  const sealed = sealOf(kind, secret);
+  if (sealed === undefined) throw new Error("a new secret has the wrong form");
+  const limited = workspaces !== null;
+  const stored: Stored = [token, tokenName, limited];
+  const entry = { sealed: seal(sealed, JSON.stringify(stored)), tokenName, limited };
+  const put = await store.put(kind, sealed.id, entry);
+  return put && { ...put, secret, key: sealed.id, stored };
 }
 
-function secretText(): string {
-  return randomBytes(32).toString("base64url");
+function toStored(sealed: Seal, bytes: Uint8Array): Stored | undefined {
+  const text = unseal(sealed, bytes);
+  return text === undefined ? undefined : (JSON.parse(text) as Stored);
 }
 
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("base64");
+function toSession(
+  key: string,
+  [token, tokenName, isLimited]: Stored,
+  endsAtMs: number,
+  { signal }: AbortController,
+): Session {
+  return { token, tokenName, isLimited, endsAtMs, key, over: signal };
 }

@@ -10,6 +10,11 @@ const FAILED_MAX = 10;
  * Each new session or link can end an older one of the same token.
  */
 const ACCEPTED_MAX = 240;
+/**
+ * Maximum number of requests of an address per minute whose cookie is not the secret of a session. Each of these requests
+ * needs a call to core.
+ */
+const UNKNOWN_MAX = 120;
 const WINDOW_MS = 60_000;
 /**
  * Maximum number of addresses whose attempts are counted, and of token names. Above this maximum, the count of the
@@ -24,6 +29,7 @@ export function createSignInLimit(now: () => number = Date.now) {
   const failed = createCounts(FAILED_MAX, now);
   const accepted = createCounts(ACCEPTED_MAX, now);
   const acceptedOfToken = createCounts(ACCEPTED_MAX, now);
+  const unknown = createCounts(UNKNOWN_MAX, now);
   return {
     /** Counts an attempt as failed. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
     refuse: (address: string): number | undefined => failed.add(networkOf(address)),
@@ -41,6 +47,13 @@ export function createSignInLimit(now: () => number = Date.now) {
       failed.takeBack(place);
       return undefined;
     },
+    /**
+     * Counts a lookup of a session as unsuccessful. Returns the seconds to wait when the limit is exceeded; undefined
+     * otherwise.
+     */
+    lookUp: (address: string): number | undefined => unknown.add(networkOf(address)),
+    /** Counts a lookup as successful. */
+    found: (address: string): void => unknown.takeBack(networkOf(address)),
   };
 }
 

@@ -12,12 +12,13 @@ import {
   SIGNED_OUT,
   TOO_MANY as TOO_MANY_CALLS,
 } from "./core-answer";
-import type { Session } from "./sessions";
+import type { Session } from "./session";
 import type { OperatorOf } from "./workspace-client";
 import { toDeliveryShape, toHealthShape } from "../../proto/json/workspace-json";
 
 export interface WatchContext {
-  sessionOf(request: FastifyRequest): Session | undefined;
+  /** Resolves to undefined when the session has ended. Rejects when core is unavailable. */
+  sessionOf(request: FastifyRequest): Promise<Session | undefined>;
   readonly operatorOf: OperatorOf;
   /** Aborted when the edge stops. All watches then end. */
   readonly stopping: AbortSignal;
@@ -57,10 +58,10 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const shares = createShares(WATCHES_MAX);
   app.get("/workspaces/:id/watch", { exposeHeadRoute: false }, async (request: WatchRequest, reply) => {
-    const session = context.sessionOf(request);
+    const session = await context.sessionOf(request);
     if (session === undefined) return sendError(reply, SIGNED_OUT);
-    const { key, tokenName, workspaces } = session;
-    const token = workspaces === null ? { token: tokenName } : { limitedToken: tokenName };
+    const { key, tokenName, isLimited } = session;
+    const token = isLimited ? { limitedToken: tokenName } : { token: tokenName };
     const release = shares.acquire({ session: key, ...token });
     if (typeof release === "string") {
       const message = `${TOO_MANY[release]} This page shows the last known state.`;
@@ -141,9 +142,18 @@ class Watch {
   }
 
   #beat(): void {
-    if (this.#context.sessionOf(this.#request) === undefined) return void this.out.end();
+    void this.#endWithSession();
     this.#send(this.#state.is === "heard" ? "available" : "unavailable", {});
     if (this.#state.is === "lost" && this.out.writable) this.#follow();
+  }
+
+  /** Ends the watch if the session has ended, e.g. at another edge. */
+  async #endWithSession(): Promise<void> {
+    try {
+      if ((await this.#context.sessionOf(this.#request)) === undefined) this.out.end();
+    } catch {
+      // Core is unavailable. The heartbeat already says so.
+    }
   }
 
   #follow(): void {

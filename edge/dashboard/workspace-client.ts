@@ -9,6 +9,18 @@ const DEADLINE_MS = 10_000;
 /** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
+/** The options of the channels to core. */
+export const CORE_CHANNEL = {
+  "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 1_000,
+  // If core hangs, the edge notices within the sum of the two keepalive times below. The sum must be below 5 s,
+  // because the front end considers a stream broken after 5 s.
+  "grpc.keepalive_time_ms": 1_000,
+  "grpc.keepalive_timeout_ms": 3_000,
+  "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+} as const;
+
 /** A client of core's WorkspaceService with one operator's token. */
 export interface Operator {
   readonly methods: WorkspaceServiceClient;
@@ -26,16 +38,7 @@ export type OperatorOf = (request: FastifyRequest) => Operator;
 export type WorkspaceClient = ReturnType<typeof createWorkspaceClient>;
 
 export function createWorkspaceClient(address: string, tls: ClientTls | undefined) {
-  const methods = createGrpcClient(WorkspaceServiceClient, address, tls, {
-    "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
-    "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 1_000,
-    // If core hangs, the edge notices within the sum of the two keepalive times below. The sum must be below 5 s,
-    // because the front end considers a stream broken after 5 s.
-    "grpc.keepalive_time_ms": 1_000,
-    "grpc.keepalive_timeout_ms": 3_000,
-    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-  });
+  const methods = createGrpcClient(WorkspaceServiceClient, address, tls, CORE_CHANNEL);
   return {
     /** Returns a client that sends `token` with every call. */
     as(token: string): Operator {

@@ -1,5 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
+import { connectRedis, type Redis } from "../../core/store/redis/redis";
+import { ageSessions } from "../harness/age-sessions";
 import { askApi, dashboardUrlOf, signIn } from "../harness/dashboard";
 import { freePort, startCore, TOKENS, type TestProcess } from "../harness/processes";
 import { startService, type TestService, type TestWorkspace } from "../harness/service";
@@ -9,6 +11,7 @@ const STEP_MS = 61 * 60_000;
 
 let service: TestService;
 let coreAgain: TestProcess | undefined;
+let redis: Redis;
 let url: string;
 let workspace: TestWorkspace;
 let CORE_LISTEN: string;
@@ -23,10 +26,12 @@ beforeAll(async () => {
       NODE_OPTIONS: `--require ${join(__dirname, "../harness/clock-ahead.js")}`,
     },
   });
+  redis = await connectRedis({ url: service.redis.url, onError: () => undefined });
   url = dashboardUrlOf(service.edge);
   workspace = await service.workspaces.make();
 });
 afterAll(async () => {
+  await redis.close();
   await coreAgain?.stop();
   await service.close();
 });
@@ -88,8 +93,9 @@ describe("a sign-in link", () => {
 
 // time: controlled
 describe("a session ends after two hours without use:", () => {
-  /** Sets the edge's clocks ahead by an hour and a minute. */
+  /** Sets the edge's clocks ahead by an hour and a minute, and ages the sessions in Redis by the same time. */
   async function setAhead(): Promise<void> {
+    await ageSessions(redis, STEP_MS);
     const times = () => service.edge.log.filter(({ msg }) => msg === "the clocks are ahead").length;
     const before = times();
     service.edge.child.kill("SIGUSR2");

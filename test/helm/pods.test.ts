@@ -156,9 +156,11 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
-test("there is one dashboard pod, and an update never runs two at the same time", () => {
+test("there is one dashboard pod by default, and an update starts the new pod before it stops the old one", () => {
   const { replicas, strategy } = one(of("single"), "Deployment", "dashboard").spec;
-  expect({ replicas, strategy }).toEqual({ replicas: 1, strategy: { type: "Recreate" } });
+  const rollingUpdate = { maxUnavailable: 0, maxSurge: 1 };
+  expect({ replicas, strategy }).toEqual({ replicas: 1, strategy: { type: "RollingUpdate", rollingUpdate } });
+  expect(one(of("everything"), "Deployment", "dashboard").spec.replicas).toBe(2);
 });
 
 test("if there is an autoscaler, the chart does not set the number of pods", () => {

@@ -8,7 +8,6 @@ import { createPendingAcks } from "../../core/operations/pending-acks";
 import type { FollowLog } from "../../core/ports/follow-log";
 import { setCaller } from "../../core/rpc/call-caller";
 import { createWatchHandler, type WatchContext, type WatchStream } from "../../core/rpc/watch-stream";
-import { createSessions } from "../../edge/dashboard/sessions";
 import { createSignInLimit } from "../../edge/dashboard/sign-in-limit";
 import { addWatchRoute } from "../../edge/dashboard/watch-route";
 import type { Operator } from "../../edge/dashboard/workspace-client";
@@ -22,46 +21,6 @@ import { after, OK, queuedMany, testShard } from "../harness/test-shard";
 import { until } from "../harness/wait";
 
 // Each of these tests exceeds one or more of the bounds in docs/metrics.md. Other bounds are tested in other files.
-
-describe("past its share, a token loses only its own least recently used sessions and oldest sign-in links:", () => {
-  const ofToken = (tokenName: string, workspaces: readonly string[] | null = null) => ({
-    tokenName,
-    workspaces,
-  });
-  type Described = ReturnType<typeof ofToken>;
-
-  test.each<[share: string, sessions: number, links: number, described: Described]>([
-    ["an unlimited token has 500 sessions and 50 links", 500, 50, ofToken("ann")],
-    ["a token that is limited to workspaces has 100 sessions and 10 links", 100, 10, ofToken("eve", ["w"])],
-  ])("%s", (_share, most, mostLinks, described) => {
-    const { begin, find, makeCode, tokenOf } = createSessions();
-    const neighbour = begin("n", ofToken("bob"));
-    const link = makeCode("n", ofToken("bob"))?.code ?? "";
-    const [first, second] = [begin("a", described), begin("b", described)];
-    for (let i = 2; i < most; i++) begin("c", described);
-    find(first?.id ?? "");
-    begin("d", described);
-    const found = [first, second, neighbour].map((begun) => find(begun?.id ?? "")?.token);
-    expect(found).toEqual(["a", undefined, "n"]);
-    expect([second?.session.over.aborted, neighbour?.session.over.aborted]).toEqual([true, false]);
-    const codes = Array.from({ length: mostLinks + 1 }, () => makeCode("token", described)?.code ?? "");
-    expect(codes.filter((code) => tokenOf(code) === undefined)).toEqual(codes.slice(0, 1));
-    expect(tokenOf(link)).toBe("n");
-  });
-
-  test("an edge keeps at most 1,000 sessions and 100 links; further tokens are then refused, and no session ends", () => {
-    const { begin, find, makeCode, end, takeCode } = createSessions();
-    const both = [ofToken("ann"), ofToken("bob")];
-    const begun = both.flatMap((described) => Array.from({ length: 500 }, () => begin("t", described)));
-    const codes = both.flatMap((described) => Array.from({ length: 50 }, () => makeCode("t", described)));
-    expect([begin("t", ofToken("eve")), makeCode("t", ofToken("eve"))]).toEqual([undefined, undefined]);
-    expect(begun.filter((each) => find(each?.id ?? "") === undefined)).toEqual([]);
-    end(begun[0]?.id ?? "");
-    takeCode(codes[0]?.code ?? "");
-    expect(begin("t", ofToken("eve"))).toBeDefined();
-    expect(makeCode("t", ofToken("eve"))).toBeDefined();
-  });
-});
 
 test("an edge counts the sign-in attempts from at most 10,000 addresses; a further address replaces the least recently seen address", () => {
   const { refuse } = createSignInLimit();
@@ -177,9 +136,9 @@ describe("a dashboard page with live updates", () => {
   const app = fastify({ forceCloseConnections: true });
   const over = new AbortController().signal;
   addWatchRoute(app, {
-    sessionOf({ headers }) {
+    async sessionOf({ headers }) {
       const [key = "", tokenName = ""] = String(headers["x-session"] ?? "s/t").split("/");
-      return { over, key, token: "", tokenName, workspaces: null, endsAtMs: Infinity };
+      return { over, key, token: "", tokenName, isLimited: false, endsAtMs: Infinity };
     },
     operatorOf: () => ({ watch }) as Partial<Operator> as Operator,
     stopping: over,

@@ -43,3 +43,16 @@ test("a token or an address can sign in at most 240 times a minute; other tokens
   nowMs += 60_000;
   expect([signIn("192.0.2.250", "ann"), signIn("198.51.100.1", "bob")]).toEqual([undefined, undefined]);
 });
+
+// time: controlled
+test("an address can look up 120 unknown sessions a minute; sessions that are found do not count", () => {
+  const { lookUp, found } = limit();
+  for (let i = 0; i < 500; i++) {
+    expect(lookUp("192.0.2.1")).toBeUndefined();
+    found("192.0.2.1");
+  }
+  for (let i = 0; i < 120; i++) expect(lookUp("192.0.2.1")).toBeUndefined();
+  expect([lookUp("192.0.2.1"), lookUp("192.0.2.2")]).toEqual([60, undefined]);
+  nowMs += 60_000;
+  expect(lookUp("192.0.2.1")).toBeUndefined();
+});

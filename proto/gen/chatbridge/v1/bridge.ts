@@ -17,6 +17,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { Timestamp } from "../../google/protobuf/timestamp";
 import { InboundEvent } from "./event";
 
 export const protobufPackage = "chatbridge.v1";
@@ -73,6 +74,16 @@ export enum Refusal {
    * checked (503).
    */
   SECRET_UNREADABLE = 8,
+}
+
+/** SealedKind is the kind of a sealed entry. Each kind has its own bounds and lifetimes. */
+export enum SealedKind {
+  /** UNSPECIFIED - SEALED_KIND_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** SESSION - SEALED_KIND_SESSION: a session of the dashboard. It expires after 12 hours, or after 2 hours without use. */
+  SESSION = 1,
+  /** LINK - SEALED_KIND_LINK: a sign-in link of the dashboard. It expires after an hour. */
+  LINK = 2,
 }
 
 /** ReportRefusalsRequest carries the refusals of about a second. */
@@ -284,6 +295,68 @@ export interface SignedPage {
   signature: string;
   /** workspace_id is the value of the Service-Workspace header. */
   workspaceId: string;
+}
+
+/** SealedId identifies a sealed entry. */
+export interface SealedId {
+  /** kind of the entry. */
+  kind: SealedKind;
+  /** id of the entry: 43 characters of base64url. The edge derives it from a secret that core does not know. */
+  id: string;
+}
+
+/** PutSealedRequest contains a new entry. */
+export interface PutSealedRequest {
+  /** id of the entry. */
+  id:
+    | SealedId
+    | undefined;
+  /** sealed is the encrypted entry, 1 to 1,024 bytes. */
+  sealed: Uint8Array;
+  /** token_name is the name of the operator's token. All entries with this name share one maximum. */
+  tokenName: string;
+  /** limited says that the token is limited to some workspaces. Such a token has a smaller maximum. */
+  limited: boolean;
+}
+
+/** PutSealedResponse says how long the entry is kept. */
+export interface PutSealedResponse {
+  /** expires_at is the time at which the entry expires even if it is used. */
+  expiresAt:
+    | Date
+    | undefined;
+  /** removed_id is the id of the entry that was removed to make room; empty when there was room. */
+  removedId: string;
+}
+
+/** ReadSealedRequest names the entry to read. */
+export interface ReadSealedRequest {
+  /** id of the entry. */
+  id:
+    | SealedId
+    | undefined;
+  /** used says that the call counts as use, which keeps a session from expiring. */
+  used: boolean;
+}
+
+/** ReadSealedResponse contains the entry. */
+export interface ReadSealedResponse {
+  /** sealed is the encrypted entry; empty when there is no such entry. */
+  sealed: Uint8Array;
+  /** expires_at is the time at which the entry expires even if it is used; unset when there is no such entry. */
+  expiresAt: Date | undefined;
+}
+
+/** TakeSealedRequest names the entry to remove. */
+export interface TakeSealedRequest {
+  /** id of the entry. */
+  id: SealedId | undefined;
+}
+
+/** TakeSealedResponse contains the removed entry. */
+export interface TakeSealedResponse {
+  /** sealed is the encrypted entry; empty when there was no such entry. */
+  sealed: Uint8Array;
 }
 
 function createBaseReportRefusalsRequest(): ReportRefusalsRequest {
@@ -1643,9 +1716,480 @@ export const SignedPage: MessageFns<SignedPage> = {
   },
 };
 
+function createBaseSealedId(): SealedId {
+  return { kind: 0, id: "" };
+}
+
+export const SealedId: MessageFns<SealedId> = {
+  encode(message: SealedId, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SealedId {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSealedId();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SealedId>): SealedId {
+    return SealedId.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SealedId>): SealedId {
+    const message = createBaseSealedId();
+    message.kind = object.kind ?? 0;
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBasePutSealedRequest(): PutSealedRequest {
+  return { id: undefined, sealed: new Uint8Array(0), tokenName: "", limited: false };
+}
+
+export const PutSealedRequest: MessageFns<PutSealedRequest> = {
+  encode(message: PutSealedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== undefined) {
+      SealedId.encode(message.id, writer.uint32(10).fork()).join();
+    }
+    if (message.sealed.length !== 0) {
+      writer.uint32(18).bytes(message.sealed);
+    }
+    if (message.tokenName !== "") {
+      writer.uint32(26).string(message.tokenName);
+    }
+    if (message.limited !== false) {
+      writer.uint32(32).bool(message.limited);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutSealedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePutSealedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = SealedId.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.sealed = reader.bytes();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.tokenName = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.limited = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PutSealedRequest>): PutSealedRequest {
+    return PutSealedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PutSealedRequest>): PutSealedRequest {
+    const message = createBasePutSealedRequest();
+    message.id = (object.id !== undefined && object.id !== null) ? SealedId.fromPartial(object.id) : undefined;
+    message.sealed = object.sealed ?? new Uint8Array(0);
+    message.tokenName = object.tokenName ?? "";
+    message.limited = object.limited ?? false;
+    return message;
+  },
+};
+
+function createBasePutSealedResponse(): PutSealedResponse {
+  return { expiresAt: undefined, removedId: "" };
+}
+
+export const PutSealedResponse: MessageFns<PutSealedResponse> = {
+  encode(message: PutSealedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(10).fork()).join();
+    }
+    if (message.removedId !== "") {
+      writer.uint32(18).string(message.removedId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutSealedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePutSealedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.removedId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PutSealedResponse>): PutSealedResponse {
+    return PutSealedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PutSealedResponse>): PutSealedResponse {
+    const message = createBasePutSealedResponse();
+    message.expiresAt = object.expiresAt ?? undefined;
+    message.removedId = object.removedId ?? "";
+    return message;
+  },
+};
+
+function createBaseReadSealedRequest(): ReadSealedRequest {
+  return { id: undefined, used: false };
+}
+
+export const ReadSealedRequest: MessageFns<ReadSealedRequest> = {
+  encode(message: ReadSealedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== undefined) {
+      SealedId.encode(message.id, writer.uint32(10).fork()).join();
+    }
+    if (message.used !== false) {
+      writer.uint32(16).bool(message.used);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadSealedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadSealedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = SealedId.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.used = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadSealedRequest>): ReadSealedRequest {
+    return ReadSealedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReadSealedRequest>): ReadSealedRequest {
+    const message = createBaseReadSealedRequest();
+    message.id = (object.id !== undefined && object.id !== null) ? SealedId.fromPartial(object.id) : undefined;
+    message.used = object.used ?? false;
+    return message;
+  },
+};
+
+function createBaseReadSealedResponse(): ReadSealedResponse {
+  return { sealed: new Uint8Array(0), expiresAt: undefined };
+}
+
+export const ReadSealedResponse: MessageFns<ReadSealedResponse> = {
+  encode(message: ReadSealedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sealed.length !== 0) {
+      writer.uint32(10).bytes(message.sealed);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadSealedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadSealedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sealed = reader.bytes();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadSealedResponse>): ReadSealedResponse {
+    return ReadSealedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReadSealedResponse>): ReadSealedResponse {
+    const message = createBaseReadSealedResponse();
+    message.sealed = object.sealed ?? new Uint8Array(0);
+    message.expiresAt = object.expiresAt ?? undefined;
+    return message;
+  },
+};
+
+function createBaseTakeSealedRequest(): TakeSealedRequest {
+  return { id: undefined };
+}
+
+export const TakeSealedRequest: MessageFns<TakeSealedRequest> = {
+  encode(message: TakeSealedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== undefined) {
+      SealedId.encode(message.id, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TakeSealedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTakeSealedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = SealedId.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TakeSealedRequest>): TakeSealedRequest {
+    return TakeSealedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TakeSealedRequest>): TakeSealedRequest {
+    const message = createBaseTakeSealedRequest();
+    message.id = (object.id !== undefined && object.id !== null) ? SealedId.fromPartial(object.id) : undefined;
+    return message;
+  },
+};
+
+function createBaseTakeSealedResponse(): TakeSealedResponse {
+  return { sealed: new Uint8Array(0) };
+}
+
+export const TakeSealedResponse: MessageFns<TakeSealedResponse> = {
+  encode(message: TakeSealedResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sealed.length !== 0) {
+      writer.uint32(10).bytes(message.sealed);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TakeSealedResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTakeSealedResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sealed = reader.bytes();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<TakeSealedResponse>): TakeSealedResponse {
+    return TakeSealedResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<TakeSealedResponse>): TakeSealedResponse {
+    const message = createBaseTakeSealedResponse();
+    message.sealed = object.sealed ?? new Uint8Array(0);
+    return message;
+  },
+};
+
 /**
  * BridgeService implements the public contract, except for its HTTP part, which
- * is in the edge. Only edges call BridgeService, with a token of the role "edge".
+ * is in the edge. It also stores the sealed entries of edges: the sessions and
+ * sign-in links of the dashboard. Only edges call BridgeService, with a token of the
+ * role "edge".
  * README.md lists the checks of the contract, with their numbers.
  */
 export type BridgeServiceService = typeof BridgeServiceService;
@@ -1724,6 +2268,51 @@ export const BridgeServiceService = {
       Buffer.from(ReportRefusalsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReportRefusalsResponse => ReportRefusalsResponse.decode(value),
   },
+  /**
+   * PutSealed stores an entry that the edge has encrypted, so that all edges can read
+   * it. At a maximum, core removes the least recently used entry of the same token.
+   *
+   * Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED when the entries of other tokens leave
+   * no room; UNAVAILABLE when the store is unavailable.
+   */
+  putSealed: {
+    path: "/chatbridge.v1.BridgeService/PutSealed" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PutSealedRequest): Buffer => Buffer.from(PutSealedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): PutSealedRequest => PutSealedRequest.decode(value),
+    responseSerialize: (value: PutSealedResponse): Buffer => Buffer.from(PutSealedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): PutSealedResponse => PutSealedResponse.decode(value),
+  },
+  /**
+   * ReadSealed returns an entry, or an empty entry when it has expired or was removed.
+   *
+   * Errors: INVALID_ARGUMENT; UNAVAILABLE when the store is unavailable.
+   */
+  readSealed: {
+    path: "/chatbridge.v1.BridgeService/ReadSealed" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReadSealedRequest): Buffer => Buffer.from(ReadSealedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReadSealedRequest => ReadSealedRequest.decode(value),
+    responseSerialize: (value: ReadSealedResponse): Buffer => Buffer.from(ReadSealedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReadSealedResponse => ReadSealedResponse.decode(value),
+  },
+  /**
+   * TakeSealed removes an entry, and returns it. Of several concurrent calls for one
+   * entry, only one returns the entry; the others return an empty entry.
+   *
+   * Errors: INVALID_ARGUMENT; UNAVAILABLE when the store is unavailable.
+   */
+  takeSealed: {
+    path: "/chatbridge.v1.BridgeService/TakeSealed" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: TakeSealedRequest): Buffer => Buffer.from(TakeSealedRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): TakeSealedRequest => TakeSealedRequest.decode(value),
+    responseSerialize: (value: TakeSealedResponse): Buffer => Buffer.from(TakeSealedResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): TakeSealedResponse => TakeSealedResponse.decode(value),
+  },
 } as const;
 
 export interface BridgeServiceServer extends UntypedServiceImplementation {
@@ -1767,6 +2356,27 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * than 256 refusals.
    */
   reportRefusals: handleUnaryCall<ReportRefusalsRequest, ReportRefusalsResponse>;
+  /**
+   * PutSealed stores an entry that the edge has encrypted, so that all edges can read
+   * it. At a maximum, core removes the least recently used entry of the same token.
+   *
+   * Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED when the entries of other tokens leave
+   * no room; UNAVAILABLE when the store is unavailable.
+   */
+  putSealed: handleUnaryCall<PutSealedRequest, PutSealedResponse>;
+  /**
+   * ReadSealed returns an entry, or an empty entry when it has expired or was removed.
+   *
+   * Errors: INVALID_ARGUMENT; UNAVAILABLE when the store is unavailable.
+   */
+  readSealed: handleUnaryCall<ReadSealedRequest, ReadSealedResponse>;
+  /**
+   * TakeSealed removes an entry, and returns it. Of several concurrent calls for one
+   * entry, only one returns the entry; the others return an empty entry.
+   *
+   * Errors: INVALID_ARGUMENT; UNAVAILABLE when the store is unavailable.
+   */
+  takeSealed: handleUnaryCall<TakeSealedRequest, TakeSealedResponse>;
 }
 
 export interface BridgeServiceClient extends Client {
@@ -1851,6 +2461,69 @@ export interface BridgeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReportRefusalsResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * PutSealed stores an entry that the edge has encrypted, so that all edges can read
+   * it. At a maximum, core removes the least recently used entry of the same token.
+   *
+   * Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED when the entries of other tokens leave
+   * no room; UNAVAILABLE when the store is unavailable.
+   */
+  putSealed(
+    request: PutSealedRequest,
+    callback: (error: ServiceError | null, response: PutSealedResponse) => void,
+  ): ClientUnaryCall;
+  putSealed(
+    request: PutSealedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: PutSealedResponse) => void,
+  ): ClientUnaryCall;
+  putSealed(
+    request: PutSealedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: PutSealedResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ReadSealed returns an entry, or an empty entry when it has expired or was removed.
+   *
+   * Errors: INVALID_ARGUMENT; UNAVAILABLE when the store is unavailable.
+   */
+  readSealed(
+    request: ReadSealedRequest,
+    callback: (error: ServiceError | null, response: ReadSealedResponse) => void,
+  ): ClientUnaryCall;
+  readSealed(
+    request: ReadSealedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReadSealedResponse) => void,
+  ): ClientUnaryCall;
+  readSealed(
+    request: ReadSealedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReadSealedResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * TakeSealed removes an entry, and returns it. Of several concurrent calls for one
+   * entry, only one returns the entry; the others return an empty entry.
+   *
+   * Errors: INVALID_ARGUMENT; UNAVAILABLE when the store is unavailable.
+   */
+  takeSealed(
+    request: TakeSealedRequest,
+    callback: (error: ServiceError | null, response: TakeSealedResponse) => void,
+  ): ClientUnaryCall;
+  takeSealed(
+    request: TakeSealedRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: TakeSealedResponse) => void,
+  ): ClientUnaryCall;
+  takeSealed(
+    request: TakeSealedRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: TakeSealedResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const BridgeServiceClient = makeGenericClientConstructor(
@@ -1870,6 +2543,18 @@ export type DeepPartial<T> = T extends Builtin ? T
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function toTimestamp(date: Date): Timestamp {
+  const seconds = Math.trunc(date.getTime() / 1_000);
+  const nanos = (date.getTime() % 1_000) * 1_000_000;
+  return { seconds, nanos };
+}
+
+function fromTimestamp(t: Timestamp): Date {
+  let millis = (t.seconds || 0) * 1_000;
+  millis += (t.nanos || 0) / 1_000_000;
+  return new globalThis.Date(millis);
+}
 
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
