@@ -7,6 +7,8 @@
 -- The key expires with the entry. `:sealed:<kind>` contains '<token> <id>' of each entry, by the time
 -- of its last use in µs.
 
+do
+
 local function sealed_key(prefix, kind, id)
   return prefix .. ':sealed:' .. kind .. ':' .. id
 end
@@ -92,3 +94,5 @@ register('take_sealed', function(keys, args)
   redis.call('ZREM', keys[1] .. ':sealed:' .. kind, entry.owner .. ' ' .. id)
   return { entry.sealed, entry.ends }
 end, { 'allow-oom' })
+
+end
