@@ -1,9 +1,11 @@
+import { noteRelease } from "./release";
 import type {
   ChangeShape,
   DeliveryDetailShape,
   DeliveryShape,
   EventShape,
   FailedEventShape,
+  OperatorTestShape,
   SendAgainShape,
   SessionShape,
   TestOutcome,
@@ -97,7 +99,9 @@ async function ask<Answer>(
 /** Sends a request. Returns undefined when there is no answer. Throws when the caller aborts the request. */
 async function reach(path: string, init: RequestInit): Promise<Response | undefined> {
   try {
-    return await fetch(path, init);
+    const answer = await fetch(path, init);
+    noteRelease(answer.headers.get("x-dashboard-script"));
+    return answer;
   } catch (error) {
     if (init.signal?.aborted) throw error;
     return undefined;
@@ -173,6 +177,7 @@ export const api = {
   /** The secret in the answer is empty if `address` is empty or an email address. */
   setOperatorEvents: (id: string, address: string) =>
     ask<WorkspaceWithSecret>("PUT", of(id, "/operator-events"), { address }),
+  sendTestOperatorEvent: (id: string) => ask<OperatorTestShape>("POST", of(id, "/test-operator-event")),
   connect: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/connect")),
   disconnect: (id: string) => ask<WorkspaceShape>("POST", of(id, "/disconnect")),
   rotateSecret: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/rotate-secret")),

@@ -4,9 +4,11 @@ import { ActionButton } from "./parts/action-button";
 import { Icon } from "./parts/icon";
 import { LimitedToken } from "./parts/limited-token";
 import { Loading } from "./parts/loading";
+import { NewRelease } from "./parts/new-release";
 import { Notice } from "./parts/notice";
 import { PageHeading } from "./parts/page-heading";
 import { ThemeChoice } from "./parts/theme-choice";
+import { TimeZoneChoice } from "./parts/time-zone-choice";
 import { ConnectPage } from "./pages/connect-page";
 import { EventPage } from "./pages/event-page";
 import { SignInPage } from "./pages/sign-in-page";
@@ -15,12 +17,15 @@ import { WorkspacesPage } from "./pages/workspaces-page";
 import { Link, useHere } from "./router";
 import { beginSession, sessionState, signOut, type SessionState } from "./session";
 import { useStore } from "./store";
+import { timesIn } from "./time-zone";
 import { useAction } from "./use-action";
 import { GUIDES } from "./words/guides";
 import type { SessionShape } from "../proto/json/shapes";
 
 export function App() {
   const state = useStore(sessionState);
+  // All times in the page change with the time zone, so the whole page is rendered again.
+  useStore(timesIn);
   useEffect(() => void beginSession(), []);
   return (
     <>
@@ -38,7 +43,9 @@ export function App() {
           <a href={GUIDES.all}>All guides</a>
           {state.is === "in" && <span>Version {state.session.version}</span>}
         </nav>
+        {state.is === "in" && <TimeZoneChoice />}
       </footer>
+      <NewRelease />
       <Announcer />
     </>
   );

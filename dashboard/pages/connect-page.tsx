@@ -7,16 +7,19 @@ import { Field } from "../parts/field";
 import { Form } from "../parts/form";
 import { PageHeading } from "../parts/page-heading";
 import { useAction } from "../use-action";
+import { useKept } from "../use-draft";
 import { beginTicks } from "../workspace/use-ticks";
 import { ConnectedPage } from "./connected-page";
 
 const FIELDS = ["name", "ownerEmail", "targetUrl"];
 
 export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
-  const [name, setName] = useState("");
-  const [ownerEmail, setOwnerEmail] = useState("");
-  const [pushes, setPushes] = useState(false);
-  const [targetUrl, setTargetUrl] = useState("");
+  const [name, setName] = useKept("name", "");
+  const [ownerEmail, setOwnerEmail] = useKept("owner", "");
+  const [mode, setMode] = useKept("mode", "poll");
+  const pushes = mode === "push";
+  const setPushes = (chosen: boolean) => setMode(chosen ? "push" : "poll");
+  const [targetUrl, setTargetUrl] = useKept("target-url", "");
   const [made, setMade] = useState<WorkspaceWithSecret | undefined>(undefined);
   const connecting = useAction(async () => {
     const answer = await api.create({

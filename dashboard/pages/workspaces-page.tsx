@@ -23,7 +23,7 @@ const SHOWN_AT_ONCE = 50;
 export function WorkspacesPage() {
   const limitedTo = useSession()?.workspaces ?? null;
   const search = useHere().searchParams.get("search") ?? "";
-  const [typed, setTyped] = useDraft(search);
+  const [typed, setTyped] = useDraft("search", search);
   useEffect(() => {
     const wanted = typed.trim();
     if (wanted === search) return;

@@ -1,35 +1,49 @@
+/** The time zone of all times: the browser's zone, or UTC. */
+export type TimesIn = "local" | "utc";
+
+let timesIn: TimesIn = "local";
+
+/** Sets the time zone of all further texts. */
+export function writeTimesIn(zone: TimesIn): void {
+  timesIn = zone;
+}
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** All times on the pages have this format regardless of the browser's language, because the pages are in English. */
-const formatOf = (form: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat("en-GB", { ...form, hourCycle: "h23" });
+const formatsOf = (form: Intl.DateTimeFormatOptions): Readonly<Record<TimesIn, Intl.DateTimeFormat>> => ({
+  local: new Intl.DateTimeFormat("en-GB", { ...form, hourCycle: "h23" }),
+  utc: new Intl.DateTimeFormat("en-GB", { ...form, hourCycle: "h23", timeZone: "UTC" }),
+});
 const DAY = { day: "numeric", month: "short" } as const;
 const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
 const EXACT_CLOCK = { ...CLOCK, second: "2-digit" } as const;
 const FORMATS = {
   /** "14:05" */
-  clock: formatOf(CLOCK),
+  clock: formatsOf(CLOCK),
   /** "14:05:09" */
-  exactClock: formatOf(EXACT_CLOCK),
+  exactClock: formatsOf(EXACT_CLOCK),
   /** "14:05:09.123" */
-  msClock: formatOf({ ...EXACT_CLOCK, fractionalSecondDigits: 3 }),
+  msClock: formatsOf({ ...EXACT_CLOCK, fractionalSecondDigits: 3 }),
   /** "22 Nov, 14:05:09.123" */
-  dayAndMsClock: formatOf({ ...DAY, ...EXACT_CLOCK, fractionalSecondDigits: 3 }),
+  dayAndMsClock: formatsOf({ ...DAY, ...EXACT_CLOCK, fractionalSecondDigits: 3 }),
   /** "22 Nov, 14:05:09" */
-  dayAndExactClock: formatOf({ ...DAY, ...EXACT_CLOCK }),
+  dayAndExactClock: formatsOf({ ...DAY, ...EXACT_CLOCK }),
   /** "22 Nov 2026, 14:05" */
-  date: formatOf({ ...DAY, year: "numeric", ...CLOCK }),
+  date: formatsOf({ ...DAY, year: "numeric", ...CLOCK }),
+  /** "22 Nov 2026" */
+  day: formatsOf({ ...DAY, year: "numeric" }),
 };
 
-/** Returns a time in the local time zone, in 24-hour format. */
+/** Returns a time in the chosen time zone, in 24-hour format. */
 export function localTime(at: Date | number, form: keyof typeof FORMATS): string {
-  return FORMATS[form].format(at);
+  return FORMATS[form][timesIn].format(at);
 }
 
-/** Returns the local time of day with seconds, and the day unless it is the day of `nowMs`: "22 Nov, 14:05:09". */
+/** Returns the time of day with seconds, and the day unless it is the day of `nowMs`: "22 Nov, 14:05:09". */
 export function exactTime(at: string, nowMs: number): string {
   return localTime(new Date(at), isSameDay(at, nowMs) ? "exactClock" : "dayAndExactClock");
 }
@@ -40,7 +54,7 @@ export function msTime(at: string, nowMs: number): string {
 }
 
 function isSameDay(at: string, nowMs: number): boolean {
-  return new Date(at).toDateString() === new Date(nowMs).toDateString();
+  return localTime(new Date(at), "day") === localTime(nowMs, "day");
 }
 
 /** Returns how far a time is from `nowMs`, in the largest unit that fits: "just now", "3 min ago", "in 2 h". */

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { onColours } from "../theme";
+import { timesIn } from "../time-zone";
 import { axisSteps } from "../words/axis-steps";
 import { localTime } from "../words/time-words";
 
@@ -67,11 +68,13 @@ export function Chart({ label, minutes, series, values, unit, height, reading, o
     }
     draw(element);
     const stop = onColours(() => draw(element));
+    const stopTimes = timesIn.subscribe(() => plot.current?.redraw(false, true));
     const sizes = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
     sizes.observe(element);
     return () => {
       sizes.disconnect();
       stop();
+      stopTimes();
       plot.current?.destroy();
       plot.current = undefined;
     };

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { WorkspaceShape } from "../../proto/json/shapes";
+import type { OperatorTestShape, WorkspaceShape } from "../../proto/json/shapes";
 import { announce } from "../announce";
 import { api } from "../api";
 import { ActionButton } from "../parts/action-button";
@@ -9,6 +9,7 @@ import { Form } from "../parts/form";
 import { ErrorNotice, Notice } from "../parts/notice";
 import { useAction } from "../use-action";
 import { useDraft } from "../use-draft";
+import { operatorTestWords } from "../words/operator-test-words";
 
 export interface OperatorEventsCardProps {
   readonly workspace: WorkspaceShape;
@@ -18,20 +19,31 @@ export interface OperatorEventsCardProps {
 /** Sets and clears the address that is notified when the workspace fails or recovers. */
 export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardProps) {
   const { id, operatorEventsAddress: address, operatorEventsMissingKey: missingKey } = workspace;
-  const [typed, setTyped] = useDraft(address);
+  const [typed, setTyped] = useDraft("operator-events", address);
   const [secret, setSecret] = useState("");
   const wanted = typed.trim();
   const isUrl = address.startsWith("https:");
 
+  const [results, setResults] = useState<OperatorTestShape["results"]>([]);
+
   async function set(to: string): Promise<void> {
+    setResults([]);
     const made = await api.setOperatorEvents(id, to);
     setSecret(made.signingSecret);
     onChange(made.workspace);
-    announce(to === "" ? "Operator events are no longer sent." : "Operator events are sent to the address.");
+    announce(
+      to === ""
+        ? "Operator events are no longer sent."
+        : "The address is set. Send a test event to check it.",
+    );
   }
   const saving = useAction(() => set(wanted));
   const rotating = useAction(() => set(address));
   const clearing = useAction(() => set(""));
+  const testing = useAction(async () => {
+    setResults([]);
+    setResults((await api.sendTestOperatorEvent(id)).results);
+  });
 
   return (
     <section class="card" aria-labelledby="operator-events-title">
@@ -51,7 +63,7 @@ export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardPr
             The secret is unreadable, because the service lacks the key {missingKey}: create a new secret.
           </Notice>
         )}
-        <ErrorNotice error={rotating.error ?? clearing.error} />
+        <ErrorNotice error={rotating.error ?? clearing.error ?? testing.error} />
         <div class="row">
           <ActionButton
             type="submit"
@@ -61,6 +73,11 @@ export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardPr
           >
             {address === "" ? "Set address" : "Change address"}
           </ActionButton>
+          {address !== "" && (
+            <ActionButton pending={testing.pending} disabled={wanted !== address} onClick={testing.run}>
+              Send test event
+            </ActionButton>
+          )}
           {isUrl && (
             <ActionButton pending={rotating.pending} onClick={rotating.run}>
               New secret
@@ -72,7 +89,22 @@ export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardPr
             </ActionButton>
           )}
         </div>
+        {address !== "" && (
+          <p class="hint">
+            {wanted === address
+              ? "A test event is sent once. You can send 5 in a minute, and 30 in an hour."
+              : "Set the address before you send a test event."}
+          </p>
+        )}
       </Form>
+      {results.map((result) => {
+        const { tone, text } = operatorTestWords(result);
+        return (
+          <Notice key={result.receiver} tone={tone}>
+            {text}
+          </Notice>
+        );
+      })}
       {secret !== "" && (
         <>
           <Notice tone="warn">

@@ -16,8 +16,8 @@ export interface ProfileCardProps {
 
 /** Shows and changes the workspace's name, and the email address to notify if the bridge stops polling. */
 export function ProfileCard({ workspace, onChange }: ProfileCardProps) {
-  const [name, setName] = useDraft(workspace.name);
-  const [ownerEmail, setOwnerEmail] = useDraft(workspace.ownerEmail);
+  const [name, setName] = useDraft("name", workspace.name);
+  const [ownerEmail, setOwnerEmail] = useDraft("owner", workspace.ownerEmail);
   const saving = useAction(async () => {
     onChange(await api.update(workspace.id, { name: name.trim(), ownerEmail: ownerEmail.trim() }));
     announce("Saved.");

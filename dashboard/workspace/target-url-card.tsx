@@ -20,7 +20,7 @@ export interface TargetUrlCardProps {
 /** Sets and clears the URL that events are pushed to. */
 export function TargetUrlCard({ workspace, health, onChange }: TargetUrlCardProps) {
   const { id, targetUrl } = workspace;
-  const [typed, setTyped] = useDraft(targetUrl);
+  const [typed, setTyped] = useDraft("target-url", targetUrl);
   const [asking, setAsking] = useState<"push" | "poll" | undefined>(undefined);
   const wanted = typed.trim();
 

@@ -12,7 +12,7 @@ import { canonicalAddress } from "../public/source-address";
 import { compressAnswers } from "./compress-answers";
 import { coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
 import { addHealthRoute } from "./health-route";
-import { addPages, createNotFound, NOTHING_HERE } from "./pages";
+import { addPages, createNotFound, findScript, NOTHING_HERE } from "./pages";
 import { addSecureHeaders, guardApi } from "./page-guard";
 import { createSealedClient, SessionsUnavailable } from "./sealed-client";
 import { addSessionRoutes, currentSession, usedSession, type SessionContext } from "./session-routes";
@@ -113,7 +113,7 @@ async function addApi(
   stopping: AbortSignal,
   report: DashboardOptions["report"],
 ): Promise<void> {
-  guardApi(api);
+  guardApi(api, findScript());
   addSessionRoutes(api, context);
   /** The sessions of the requests in progress. */
   const sessionOf = new WeakMap<FastifyRequest, Session>();

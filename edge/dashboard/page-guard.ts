@@ -56,15 +56,19 @@ export const OWN_HEADER = "x-dashboard";
  * session.
  */
 export const ASKED_BY_ITSELF = "by-itself";
+/** The header that names the script of the dashboard's pages, so that an open page learns of a new release. */
+const SCRIPT_HEADER = "x-dashboard-script";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
  * Rejects requests from pages of other sites (CSRF), because such a page could otherwise use its visitor's session. The
  * session cookie is also `SameSite=Strict`.
+ *
+ * @param script path of the script of the dashboard's pages
  */
-export function guardApi(api: FastifyInstance): void {
+export function guardApi(api: FastifyInstance, script: string): void {
   api.addHook("onRequest", async (request, reply) => {
-    void reply.header("cache-control", "no-store");
+    void reply.headers({ "cache-control": "no-store", [SCRIPT_HEADER]: script });
     const { headers, method } = request;
     const own = OWN_SITES.includes(headers["sec-fetch-site"]);
     if (!own || (!SAFE_METHODS.includes(method) && headers[OWN_HEADER] === undefined))

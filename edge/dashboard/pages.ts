@@ -47,6 +47,11 @@ export async function addPages(app: FastifyInstance): Promise<void> {
   );
 }
 
+/** Returns the path of the script of the app's page. The path contains a hash, so each release has a different path. */
+export function findScript(): string {
+  return /<script type="module"[^>]* src="([^"]+)"/.exec(readFileSync(APP, "utf8"))?.[1] ?? "";
+}
+
 /**
  * Returns a handler that answers 404. A browser that loads a page gets the dashboard, which says that the page does not
  * exist; all other clients get an error body.

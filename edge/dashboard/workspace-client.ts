@@ -6,6 +6,8 @@ import type { ClientTls } from "../../runtime/core-connection";
 
 /** Milliseconds to wait for an answer: longer than a test event, which can take 5 seconds. */
 const DEADLINE_MS = 10_000;
+/** Milliseconds to wait for the result of a test operator event: up to 20 s in a queue, and up to 10 s for the receiver. */
+export const OPERATOR_TEST_MS = 32_000;
 /** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
@@ -28,6 +30,7 @@ export interface Operator {
   call<Request, Response>(
     method: UnaryMethod<Request, Response>,
     request: NoInfer<Request>,
+    withinMs?: number,
   ): Promise<Response>;
   watch(workspaceId: string): ClientReadableStream<WatchWorkspaceResponse>;
 }
@@ -45,7 +48,8 @@ export function createWorkspaceClient(address: string, tls: ClientTls | undefine
       const metadata = bearer(token);
       return {
         methods,
-        call: (method, request) => callUnary(methods, method, request, metadata, DEADLINE_MS),
+        call: (method, request, withinMs = DEADLINE_MS) =>
+          callUnary(methods, method, request, metadata, withinMs),
         watch: (workspaceId) => methods.watchWorkspace({ workspaceId }, metadata),
       };
     },

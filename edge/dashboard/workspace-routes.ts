@@ -2,8 +2,13 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { CreateWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
 import { findWorkspaces, listWorkspaces } from "./find-workspaces";
-import type { WorkspacePage, WorkspaceView, WorkspaceWithSecret } from "../../proto/json/shapes";
-import type { OperatorOf } from "./workspace-client";
+import type {
+  OperatorTestShape,
+  WorkspacePage,
+  WorkspaceView,
+  WorkspaceWithSecret,
+} from "../../proto/json/shapes";
+import { OPERATOR_TEST_MS, type OperatorOf } from "./workspace-client";
 import { toHealthShape, toWorkspaceShape, withSecret } from "../../proto/json/workspace-json";
 
 const TEXT = { type: "string", maxLength: 4_096 } as const;
@@ -98,6 +103,12 @@ export function addConnectionRoutes(app: FastifyInstance, operatorOf: OperatorOf
       return withSecret(await call(methods.setOperatorEventsAddress, wanted));
     },
   );
+
+  app.post<Of>("/workspaces/:id/test-operator-event", async (request): Promise<OperatorTestShape> => {
+    const { call, methods } = operatorOf(request);
+    const { results } = await call(methods.sendTestOperatorEvent, named(request), OPERATOR_TEST_MS);
+    return { results: results.map(({ receiver, accepted, detail }) => ({ receiver, accepted, detail })) };
+  });
 
   app.post<Of>("/workspaces/:id/connect", async (request): Promise<WorkspaceWithSecret> => {
     const { call, methods } = operatorOf(request);

@@ -154,6 +154,17 @@ export type TestOutcome =
       readonly lastPollAt: string | null;
     };
 
+/** The results of a test operator event, one for each address. */
+export interface OperatorTestShape {
+  readonly results: readonly {
+    /** "workspace-hook" or "workspace-mail". */
+    readonly receiver: string;
+    readonly accepted: boolean;
+    /** The HTTP status, or a sentence without a full stop. */
+    readonly detail: string;
+  }[];
+}
+
 /** A change that an operator made in a workspace. */
 export interface ChangeShape {
   readonly id: string;

@@ -11,6 +11,37 @@ beforeAll(async () => {
   visitor = await browser.visitSignedIn(push.service.dashboardUrl);
 });
 
+test("the test button sends a test event to the stored address, and says in words what the receiver answered", async () => {
+  const { id } = await push.workspaces.make({ name: "Ops with a test" });
+  push.names.set("ops-test.bridge.test", ["127.0.0.1"]);
+  const receiver = await startReceiver({ certificate: push.certificate, names: ["ops-test.bridge.test"] });
+  const { page } = visitor;
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${id}`);
+  const card = page.getByRole("region", { name: "Operator events" });
+  const send = card.getByRole("button", { name: "Send test event" });
+  const field = card.getByLabel("Failures and recoveries are reported to");
+  await untilCount(send, 0);
+  await field.fill(receiver.url);
+  await card.getByRole("button", { name: "Set address" }).click();
+  // Nothing has been sent yet, and the page does not claim that.
+  await page.getByText("The address is set. Send a test event to check it.").waitFor();
+  await send.click();
+  await card.getByText(/^The receiver accepted the test event: it answered with 20\d\.$/).waitFor();
+  expect((await receiver.nth(1)).body.toString()).toContain('"type":"test"');
+  await field.fill("https://ops-test.bridge.test/not-stored-yet");
+  expect(await send.isDisabled()).toBe(true);
+  await field.fill(receiver.url);
+  await receiver.close();
+  await send.click();
+  await card.getByText(/^The receiver did not accept the test event: /).waitFor();
+  const { workspaces } = push.service.clients;
+  for (let i = 0; i < 3; i++) await call(workspaces, workspaces.sendTestOperatorEvent, { workspaceId: id });
+  await send.click();
+  await card
+    .getByText(/^Too many tests of the workspace's address were sent: try again in \d+ seconds/)
+    .waitFor();
+});
+
 test("the form for operator events sets an address, shows its secret once, and clears the address", async () => {
   const { id } = await push.workspaces.make({ name: "Ops" });
   push.names.set("ops.bridge.test", ["127.0.0.1"]);
