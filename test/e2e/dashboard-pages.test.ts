@@ -91,3 +91,12 @@ test("the list of guides links to each guide, and each guide links back to the l
     if (path !== "/docs") expect(await text(path)).toContain('href="/guides"');
   }
 });
+
+test("each answer of the API names the script of the page, so that an open page notices a new release", async () => {
+  const page = (await ask("/", "GET")).body.toString();
+  for (const path of ["/api/session", "/api/workspaces"]) {
+    const { headers } = await ask(path, "GET");
+    expect(headers["x-dashboard-script"]).toMatch(/^\/assets\/index-[\w-]+\.js$/);
+    expect(page).toContain(`src="${String(headers["x-dashboard-script"])}"`);
+  }
+});

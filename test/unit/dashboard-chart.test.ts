@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { axisSteps } from "../../dashboard/words/axis-steps";
-import { exactTime, localTime } from "../../dashboard/words/time-words";
+import { exactTime, localTime, writeTimesIn } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 
 test("an axis has three to five whole numbers at equal distances, from 0 to at least the highest value", () => {
@@ -22,4 +22,13 @@ test("times are in 24-hour format; a time that is not today also has its day", (
   const later = new Date(2026, 2, 1, 23, 59).getTime();
   expect(exactTime(at.toISOString(), later)).toBe("00:05:09");
   expect(exactTime(at.toISOString(), later + 60_000)).toBe("1 Mar, 00:05:09");
+});
+
+test("in UTC, times and days are those of UTC", () => {
+  writeTimesIn("utc");
+  const at = "2026-03-01T23:59:59.000Z";
+  expect(localTime(new Date(at), "date")).toBe("1 Mar 2026, 23:59");
+  expect(exactTime(at, Date.parse(at) + 999)).toBe("23:59:59");
+  expect(exactTime(at, Date.parse(at) + 1_000)).toBe("1 Mar, 23:59:59");
+  writeTimesIn("local");
 });
