@@ -16,7 +16,7 @@ test("the test button sends a test event to the stored address, and says in word
   push.names.set("ops-test.bridge.test", ["127.0.0.1"]);
   const receiver = await startReceiver({ certificate: push.certificate, names: ["ops-test.bridge.test"] });
   const { page } = visitor;
-  await page.goto(`${push.service.dashboardUrl}/workspaces/${id}`);
+  await page.goto(`${push.service.dashboardUrl}/workspaces/${id}/settings`);
   const card = page.getByRole("region", { name: "Operator events" });
   const send = card.getByRole("button", { name: "Send test event" });
   const field = card.getByLabel("Failures and recoveries are reported to");

@@ -54,7 +54,7 @@ test("an open list notices a new version by itself, on a phone too, and the line
 
 test("a draft of a workspace's settings survives a reload, but not a visit to another page", async () => {
   const { id } = await service.workspaces.make({ name: "Stored" });
-  const { page } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}`);
+  const { page } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}/settings`);
   const name = page.getByLabel("Name", { exact: true });
   await name.fill("Typed");
   await page.reload();
@@ -62,6 +62,6 @@ test("a draft of a workspace's settings survives a reload, but not a visit to an
   await page.getByRole("link", { name: "Workspaces", exact: true }).first().click();
   await page.getByRole("link", { name: "Stored" }).waitFor();
   await page.reload();
-  await page.goto(`${dashboardUrl}/workspaces/${id}`);
+  await page.goto(`${dashboardUrl}/workspaces/${id}/settings`);
   expect(await name.inputValue()).toBe("Stored");
 });

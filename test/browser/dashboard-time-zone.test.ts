@@ -9,7 +9,7 @@ const browser = testBrowser();
 test("the pages name their time zone, and show all times in UTC if the user wants it, on a phone too", async () => {
   const { id } = await service.workspaces.make({ name: "Far away" });
   const options = { viewport: PHONE, hasTouch: true, timezoneId: "Pacific/Kiritimati" };
-  const { page } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}`, options);
+  const { page } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}/settings`, options);
   await page.getByText("Times are in Pacific/Kiritimati (UTC+14).").waitFor();
   /** Each time of day on the page, as it is shown and as UTC. */
   const times = () =>
