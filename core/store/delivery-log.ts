@@ -41,6 +41,15 @@ type StoredDelivery = readonly [
 ];
 type StoredSummary = readonly [channel: string, userId: string, messageId: string, text: string];
 
+/** Returns the result and the status (0 for none) of a stored delivery. */
+export function decodeAttempt(text: string): {
+  readonly result: Delivery["result"];
+  readonly status: number;
+} {
+  const [, , , result, status] = JSON.parse(text) as StoredDelivery;
+  return { result, status };
+}
+
 export function encodeDelivery(delivery: Delivery): string {
   const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "", event } = delivery;
   const latency = Math.round(latencyMs);

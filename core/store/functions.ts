@@ -59,7 +59,11 @@ export type FunctionName =
   | "read_backlog"
   | "add_requests"
   | "read_hours"
-  | "read_requests";
+  | "read_requests"
+  | "check_states"
+  | "list_states"
+  | "count_states"
+  | "read_states";
 
 /**
  * The functions whose answers either confirm that data is stored or contain stored events. With `REDIS_WAIT_REPLICAS`,

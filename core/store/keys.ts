@@ -27,6 +27,9 @@ import { shardOf } from "../domain/shard";
  * | `:hour:<workspace>`        | hash   | 65 min after last request    | add_requests: number of requests in each five minutes of the last hour, by kind (see requests.lua); most writes are not in the append-only file |
  * | `:refused:<workspace>`     | hash   | 24 h after last refusal      | add_requests: the last refused request of each class, as JSON of at most 1 KB; most writes are not in the append-only file |
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
+ * | `:states`                   | zset   | as the workspaces            | settle in states.lua: `<rank>:<time, 13 digits>:<workspace>`, ordered as text |
+ * | `:turns`                    | zset   | while the state can end      | settle: time at which the state of a workspace may end by itself, ms |
+ * | `:statechecks`              | hash   | always                       | check_states: the progress of the check of all states |
  * | `:mail`                     | stream | an email until it is sent    | find_failing: emails about outages |
  * | `:operator`                 | stream | an event until it is sent, 24 h | find_failing, page, record_pushes, log_delivery, put_workspace: operator events: workspace (`w`), type (`t`) and facts (`f`) |
  * | `:operators:<workspace>`    | list   | 24 h                         | as `:operator`: ids of the workspace's entries in `:operator`, oldest first; the last 100 |

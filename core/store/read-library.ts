@@ -21,10 +21,12 @@ import {
 import {
   FAILING_AFTER_MS,
   HELD_SECONDS,
+  POLLED_LATELY_MS,
   REQUEST_ID_SECONDS,
   TIMESTAMP_TOLERANCE_SECONDS,
 } from "../../contract/numbers";
 import { REQUEST_BUCKETS, REQUEST_BUCKET_MINUTES } from "../../contract/requests";
+import { DEGRADED_FOR_MS, RECOVERED_FOR_MS } from "../../contract/health-states";
 import { GROUPS_MAX } from "../domain/bounds";
 import {
   OPERATOR_EVENT_EVERY_MS,
@@ -33,6 +35,7 @@ import {
   OPERATOR_EVENTS_WORKSPACE_MAX,
   PUSH_FAILING_AFTER_MS,
 } from "../domain/operator-event";
+import { STATE_RANKS } from "./state-ranks";
 
 /**
  * The files of the function library, in the order in which they are joined. A file can use local functions of earlier
@@ -48,6 +51,7 @@ const FILES = [
   "groups",
   "append",
   "held",
+  "states",
   "operator",
   "health",
   "failed",
@@ -63,9 +67,16 @@ const FILES = [
   "follow",
 ];
 
+/**
+ * The files whose local variables no other file uses. Each of them is a block, because Lua allows only 200 local
+ * variables outside blocks.
+ */
+const BLOCKS: ReadonlySet<string> = new Set(["admit", "groups", "append", "push", "again", "entry", "follow"]);
+
 /** The constants that the library uses. In the Lua source, each name is written between two `@`. */
 const CONSTANTS: Readonly<Record<string, number | string>> = {
   CHANGES_LOGGED_MAX,
+  DEGRADED_FOR_MS,
   /** A Lua table whose keys are the drop reasons. */
   DROP_REASONS: `{ ${DROP_REASONS.map((reason) => `['${reason}'] = true`).join(", ")} }`,
   FAILED_MAX,
@@ -79,11 +90,13 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   OPERATOR_EVENT_SECONDS,
   OPERATOR_EVENTS_MAX,
   OPERATOR_EVENTS_WORKSPACE_MAX,
+  POLLED_LATELY_MS,
   POLLS_LOGGED_MAX,
   PUSH_FAILING_AFTER_MS,
   PUSHES_LOGGED_MAX,
   REQUEST_BUCKET_MINUTES,
   REQUEST_BUCKETS,
+  RECOVERED_FOR_MS,
   REQUEST_ID_SECONDS,
   RESPONSE_SECONDS,
   RESPONSES_MAX,
@@ -91,6 +104,10 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   SENT_AGAIN_MAX,
   SHOWN_EVENTS_MAX,
   SHOWN_EVENTS_MAX_BYTES,
+  /** A Lua table from the names of the states to their ranks. */
+  STATE_RANKS: `{ ${Object.entries(STATE_RANKS)
+    .map(([state, rank]) => `['${state}'] = '${rank}'`)
+    .join(", ")} }`,
   TESTS_LOGGED_MAX,
   TIMESTAMP_TOLERANCE_SECONDS,
 };
@@ -105,7 +122,10 @@ export function readLibrary(failedShardMaxBytes = FAILED_SHARD_MAX_BYTES): {
   readonly version: string;
   readonly code: string;
 } {
-  const parts = FILES.map((file) => readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8"));
+  const parts = FILES.map((file) => {
+    const text = readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8");
+    return BLOCKS.has(file) ? `do\n${text}\nend` : text;
+  });
   const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
     const constant = name === "FAILED_SHARD_MAX_BYTES" ? failedShardMaxBytes : CONSTANTS[name];
     if (constant === undefined)

@@ -29,6 +29,7 @@ import { createSealedEntries } from "./sealed-entries";
 import type { SecretBox } from "./secret-box";
 import { createSecretKeys } from "./secret-keys";
 import { listenForWakes } from "./wakes";
+import { createWorkspaceStates } from "./workspace-states";
 import { createWorkspaces } from "./workspaces";
 
 /** Thrown when the configured number of shards differs from the number that is stored in Redis. */
@@ -113,6 +114,7 @@ export async function openStore(options: StoreOptions) {
       groups: createGroups(functions, keys),
       pushQueue: createPushQueue(functions, keys, wakes),
       pollWatch: createPollWatch(functions, keys),
+      workspaceStates: createWorkspaceStates(functions, keys),
       operatorOutbox: createOperatorOutbox(functions, keys),
       operatorTestLimits: createOperatorTestLimits(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),

@@ -5,6 +5,7 @@ import type { RedisAdvice } from "../../core/store/redis/advice";
 import { StoreUnavailable } from "../../core/ports/store-faults";
 import { slotOf } from "../../core/store/redis/slot";
 import { many } from "../harness/for-all";
+import { deliveryOf } from "../harness/push-queue";
 import { startTestCluster, type TestCluster } from "../harness/redis-cluster";
 import { killFollowed, type RedisNode } from "../harness/redis-node";
 import {
@@ -239,6 +240,20 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
   expect(again?.entries).toHaveLength(1);
   expect(await onceAvailable("the request id is known", () => append("2"))).toEqual({ outcome: "repeated" });
   await careful.close();
+});
+
+test("the list of workspaces by state contains the workspaces of all masters", async () => {
+  const fields = { targetUrl: "https://bridge.example/" };
+  const records = await Promise.all(Array.from({ length: 24 }, () => addWorkspace(store, fields)));
+  const ids = records.map(({ workspace }) => workspace.id);
+  expect(new Set(await ownersOf(ids.map((id) => prefixOf(store, id)))).size).toBe(3);
+  const event = { eventId: "evt_1", eventType: "message.create" };
+  await Promise.all(ids.map((id) => store.deliveryLog.append(id, deliveryOf(event, 1, "timeout"))));
+  expect(await store.workspaceStates.count()).toMatchObject({ failing: 24 });
+  const first = await store.workspaceStates.list(20, undefined, new Set(["failing"]));
+  const second = await store.workspaceStates.list(20, first?.next, new Set(["failing"]));
+  expect(new Set([...(first?.ids ?? []), ...(second?.ids ?? [])])).toEqual(new Set(ids));
+  expect(second?.next).toBeUndefined();
 });
 
 // This must be the last test, because it kills a master.

@@ -1,5 +1,6 @@
 import { StoreUnavailable } from "../../core/ports/store-faults";
 import { connectRedis } from "../../core/store/redis/redis";
+import { deliveryOf } from "../harness/push-queue";
 import { killFollowed, untilFollowed, type RedisNode } from "../harness/redis-node";
 import { startTestSentinel, type TestSentinel } from "../harness/redis-sentinel";
 import {
@@ -93,6 +94,24 @@ test("after a failover by an operator, the store uses the new master, sequences 
   await watched.sentinels[0]?.command("SENTINEL", "FAILOVER", "events");
   await untilPublished(next);
   await untilWoken();
+});
+
+test("after a failover, the list of workspaces by state is the same", async () => {
+  const [master, next] = await servers();
+  const fields = { targetUrl: "https://bridge.example/" };
+  const pushed = await Promise.all([addWorkspace(store, fields), addWorkspace(store, fields)]);
+  const [failing = "", healthy = ""] = pushed.map(({ workspace }) => workspace.id);
+  const event = { eventId: "evt_1", eventType: "message.create" };
+  await store.deliveryLog.append(failing, deliveryOf(event, 1, "timeout"));
+  await store.deliveryLog.append(healthy, deliveryOf(event, 1, "success"));
+  const counts = await store.workspaceStates.count();
+  expect(counts).toMatchObject({ failing: 1, healthy: 1, unused: 1 });
+  await untilFollowed(master, next);
+  await watched.sentinels[0]?.command("SENTINEL", "FAILOVER", "events");
+  await untilPublished(next);
+  expect(await store.workspaceStates.count()).toEqual(counts);
+  const page = await store.workspaceStates.list(2, undefined, new Set(["failing", "healthy"]));
+  expect(page?.ids).toEqual([failing, healthy]);
 });
 
 test("after a master crashes, the store is unavailable until the replica takes over, and does not use the old master again", async () => {

@@ -11,10 +11,11 @@ const { addPushed, change, fail, publish, queue, record, shardOf } = pushQueueOf
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const US_PER_MS = 1_000;
-/** The fields of a workspace's state that older releases read and write. */
+/** The fields of a workspace's state: first those that older releases read and write, then the newer ones. */
 const STORED_NAMES = (
   "version mode sequence held total largest gone oldest lifted published served polled run " +
-  "failing recovered refused posted faulty alerted warned exhausted lost"
+  "failing recovered refused posted faulty alerted warned exhausted lost " +
+  "attempted failed accepted failedbefore overloaded listed created"
 ).split(" ");
 
 const nowMs = (): number => clock.us / US_PER_MS;

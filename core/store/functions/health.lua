@@ -34,8 +34,12 @@ local function note_poll(prefix, workspace, now, state, through, run)
   local last_held, served_through = state.last_held or 0, state.served_through or 0
   through = math.min(last_held, math.max(served_through, through))
   local is_idle = run and state.poll_run and through == served_through and last_held == served_through and not failing
+  -- After a poll, every workspace is healthy or recovered. If the clock has stepped back, the entry in `:turns` may be too
+  -- late for the new time of the last poll.
+  local is_settled = is_good(state.listed) and not failing and (state.polled_us or 0) <= now
   if is_idle and is_same_minute(now, state.polled_us) then
     write_unlogged(function() redis.call('HSET', key, STATE.polled_us, digits(now), STATE.poll_run, run) end)
+    if not is_settled then settle(prefix, workspace, now) end
     return
   end
   redis.call('HSET', key, STATE.polled_us, digits(now), STATE.served_through, digits(through))
@@ -45,6 +49,7 @@ local function note_poll(prefix, workspace, now, state, through, run)
     redis.call('HSET', key, STATE.polls_recovered_ms, digits(now / 1000))
     add_operator_event(prefix, workspace, 'workspace.recovered', { mode = 'poll', reason = 'polled', since = failing })
   end
+  if not is_settled then settle(prefix, workspace, now) end
   if last_held > through then
     begin_waiting(prefix, workspace, now)
   elseif last_held > served_through then
@@ -52,20 +57,12 @@ local function note_poll(prefix, workspace, now, state, through, run)
   end
 end
 
--- Returns the number of waiting events, and the sequence of the oldest waiting event, if any.
--- `state` contains `served_through` and `held_total`.
-local function waiting(prefix, workspace, now, state)
-  local after = math.max(state.served_through or 0, now - HOLD_US)
-  local entries, count = events_after(prefix, workspace, after, 1, state.held_total or 0)
-  return count, entries[1] and sequence_of(entries[1])
-end
-
 local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms', 'held_total')
 
 -- In one step, finds the workspaces whose polling has begun to fail, marks these workspaces, and adds an email and an
 -- operator event for each workspace to the outboxes. So each outage causes only one email, even if the function is
 -- called many times. A full outbox drops its oldest emails. Also adds the operator events for push workspaces that have
--- begun to fail.
+-- begun to fail, and keeps the index of the workspaces by state current (see states.lua).
 -- ARGV: maximum number of emails in the outbox.
 -- Returns {number of emails in the outbox, number of unsent emails that were dropped, the result of
 -- tidy_operator_events, then the ids of the poll workspaces that were found}.
@@ -87,7 +84,10 @@ register('find_failing', function(keys, args)
       found[#found + 1] = workspace
     end
     if state.mode == 'push' then begin_push_outage(prefix, workspace) end
+    settle(prefix, workspace, now)
   end
+  settle_due(prefix, now, SETTLED_EACH_SECOND)
+  check_states(prefix, now)
   local dropped = #found > 0 and redis.call('XTRIM', prefix .. ':mail', 'MAXLEN', args[1]) or 0
   return { redis.call('XLEN', prefix .. ':mail'), dropped, tidy_operator_events(prefix), unpack(found) }
 end, { 'allow-oom' })

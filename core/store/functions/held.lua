@@ -21,6 +21,14 @@ local function events_after(prefix, workspace, after, count, total)
   return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0
 end
 
+-- Returns the number of waiting events, and the sequence of the oldest waiting event, if any.
+-- `state` contains `served_through` and `held_total`.
+local function waiting(prefix, workspace, now, state)
+  local after = math.max(state.served_through or 0, now - HOLD_US)
+  local entries, count = events_after(prefix, workspace, after, 1, state.held_total or 0)
+  return count, entries[1] and sequence_of(entries[1])
+end
+
 -- Removes events that are a day old. If the stream itself is lost, all of its events count as
 -- removed. `state` contains `last_held`, `expired_through` and `oldest_held`, so the function
 -- reads no event when there is nothing to remove. The function updates `expired_through` and `oldest_held`. If

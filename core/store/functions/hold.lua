@@ -62,7 +62,7 @@ local function page(prefix, now, workspace, from, limit, state)
 end
 
 local read_poll_state = state_reader('version', 'last_held', 'expired_through', 'served_through', 'polls_failing_ms',
-  'oldest_held', 'poll_run', 'polled_us', 'held_total', 'largest_held')
+  'oldest_held', 'poll_run', 'polled_us', 'held_total', 'largest_held', 'listed')
 
 -- Answers polls: performs checks 2 and 6 of the table in README.md, then reads the page.
 -- ARGV: maximum requests per second from one address, and for one workspace. Then for each
@@ -111,7 +111,7 @@ local function next_sequence(last, now)
 end
 
 local read_publish_state = state_reader('mode', 'last_sequence', 'last_held', 'expired_through', 'served_through',
-  'oldest_held', 'held_total', 'largest_held')
+  'oldest_held', 'held_total', 'largest_held', 'listed')
 
 -- Holds new events of a workspace. `state` is the result of read_publish_state. `fresh` lists the events as for
 -- append_held.
@@ -128,7 +128,10 @@ local function hold(prefix, now, workspace, state, fresh)
   redis.call('HSET', key, STATE.last_sequence, last, STATE.last_held, last, STATE.held_total, total,
     STATE.largest_held, largest)
   if is_first then redis.call('HSET', key, STATE.oldest_held, fresh[1], STATE.expired_through, expired_through) end
-  if last_held <= math.max(state.served_through or 0, expired_through) then begin_waiting(prefix, workspace, now) end
+  if last_held <= math.max(state.served_through or 0, expired_through) then
+    begin_waiting(prefix, workspace, now)
+    if not is_good(state.listed) then settle(prefix, workspace, now) end
+  end
 end
 
 -- Opens the push queue of a shard to add events. `close` stores the new size of the queue in

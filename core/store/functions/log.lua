@@ -40,24 +40,24 @@ local function add_polls(prefix, workspace, line)
   outlive(key, LOGGED_SECONDS)
 end
 
-local read_run_state = state_reader('poll_run', 'polled_us', 'pushes_failing_ms')
+local read_run_state = state_reader('poll_run', 'polled_us', 'pushes_failing_ms', 'listed', 'attempted_ms', 'failed_ms',
+  'accepted_ms')
 
--- Returns the run in progress as a line (nil when there is none), and `pushes_failing_ms` of the
--- workspace's state.
+-- Returns the run in progress as a line (nil when there is none), and fields of the workspace's state.
 local function run_line(prefix, workspace)
   local state = read_run_state(prefix, workspace)
-  return state.poll_run and state.poll_run .. ' ' .. digits(state.polled_us / 1000) .. ' 0', state.pushes_failing_ms
+  return state.poll_run and state.poll_run .. ' ' .. digits(state.polled_us / 1000) .. ' 0', state
 end
 
--- Ends the run in progress, if there is one. Returns `pushes_failing_ms`, because log_delivery
--- needs this value too, and one read is cheaper than two.
+-- Ends the run in progress, if there is one. Returns fields of the workspace's state, because log_delivery
+-- needs them too, and one read is cheaper than two.
 local function end_run(prefix, workspace)
-  local line, failing = run_line(prefix, workspace)
+  local line, state = run_line(prefix, workspace)
   if line then
     add_polls(prefix, workspace, line)
     redis.call('HDEL', state_key(prefix, workspace), STATE.poll_run)
   end
-  return failing
+  return state
 end
 
 -- Logs a poll that returned `events` events. `first` is the entry of the first event. `state` is
@@ -80,12 +80,13 @@ end
 -- says whether the whole body follows (w) or not (t), and then the start of the bridge's
 -- response body; '' for none. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery, response)
-  local failing = end_run(prefix, workspace)
+  local state = end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
-  note_attempt(prefix, workspace, delivery, failing)
+  note_attempt(prefix, workspace, delivery, state.pushes_failing_ms)
+  note_push_fact(prefix, workspace, entry, delivery, state)
   return entry
 end
 

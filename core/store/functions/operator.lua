@@ -12,10 +12,6 @@ local OPERATOR_EVENTS_WORKSPACE_MAX = @OPERATOR_EVENTS_WORKSPACE_MAX@
 local OPERATOR_EVENT_SECONDS = @OPERATOR_EVENT_SECONDS@
 local OPERATOR_EVENT_EVERY_MS = @OPERATOR_EVENT_EVERY_MS@
 local PUSH_FAILING_AFTER_MS = @PUSH_FAILING_AFTER_MS@
--- The results that are not attempts.
-local DROP_REASONS = @DROP_REASONS@
--- Maximum number of log entries that are read to find the last attempt.
-local LAST_ATTEMPT_WITHIN = 20
 
 -- Adds an event to the outbox. A full outbox drops its oldest event. If a workspace has used up
 -- its share of the outbox, its own oldest event is dropped. `:operators:<workspace>` contains
@@ -61,15 +57,6 @@ local function note_attempt(prefix, workspace, delivery, is_failing)
   redis.call('HSET', state_key(prefix, workspace), STATE.pushes_failing_ms, digits(now))
   local due = math.max(now + PUSH_FAILING_AFTER_MS, (state.outage_reported_ms or 0) + OPERATOR_EVENT_EVERY_MS)
   redis.call('ZADD', prefix .. ':due', digits(due), workspace)
-end
-
--- Returns the last logged attempt of a workspace, decoded; nil if the last entries are drops.
-local function last_attempt(prefix, workspace)
-  local entries = redis.call('XREVRANGE', prefix .. ':log:' .. workspace, '+', '-', 'COUNT', LAST_ATTEMPT_WITHIN)
-  for _, entry in ipairs(entries) do
-    local delivery = cjson.decode(entry[2][2])
-    if not DROP_REASONS[delivery[4]] and delivery[2] ~= 'poll' then return delivery end
-  end
 end
 
 -- Marks a push workspace as failing, after it was found in `:due`.

@@ -50,10 +50,26 @@ local STATE = {
   exhausted_unreported = 'lost',
   -- Time at which the last operator event `event.dead_lettered` was queued. Written by dead_letter.
   dead_lettered_ms = 'deadlettered',
+
+  -- The facts that determine the state of pushes: see states.lua. Written by record_pushes, log_delivery and publish. Each
+  -- time is that of an entry in `:log:`. Time of the last attempt, up to an hour too early.
+  attempted_ms = 'attempted',
+  -- Times of the last failed attempt, of the first accepted attempt after it, and of the last failed attempt of the
+  -- previous series of failures. `accepted_ms` is deleted when an attempt fails.
+  failed_ms = 'failed',
+  accepted_ms = 'accepted',
+  failed_before_ms = 'failedbefore',
+  -- Time of the last event that was dropped as overloaded.
+  overloaded_ms = 'overloaded',
+
+  -- The place of the workspace in `:states`, without the workspace, and the time at which the workspace was created.
+  -- Written by settle in states.lua.
+  listed = 'listed',
+  created_ms = 'created',
 }
 
 -- The fields that are not numbers. The library compares versions as strings.
-local STATE_TEXTS = { version = true, mode = true, poll_run = true }
+local STATE_TEXTS = { version = true, mode = true, poll_run = true, listed = true }
 
 local function state_key(prefix, workspace)
   return prefix .. ':st:' .. workspace

@@ -32,7 +32,8 @@ local function put_workspace(keys, args)
     if was == 'push' then end_push_outage(prefix, workspace, 'reconfigured') end
   end
   redis.call('SET', prefix .. ':ws:' .. workspace, record)
-  redis.call('HSET', key, STATE.version, digits(fresh), STATE.mode, mode)
+  redis.call('HSET', key, STATE.version, digits(fresh), STATE.mode, mode, STATE.created_ms,
+    digits(tonumber(string.sub(entry, 1, 13))))
   redis.call('ZADD', prefix .. ':all', 0, entry)
   for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
   if mode ~= 'poll' then
@@ -48,6 +49,7 @@ local function put_workspace(keys, args)
   elseif was ~= 'poll' and (state.last_held or 0) > (state.served_through or 0) then
     begin_waiting(prefix, workspace, now)
   end
+  settle(prefix, workspace, now)
   return fresh
 end
 
@@ -106,6 +108,7 @@ register('delete_workspace', function(keys, args)
   local workspace, entry = unpack(args)
   redis.call('ZREM', prefix .. ':all', entry)
   redis.call('ZREM', prefix .. ':due', workspace)
+  remove_from_states(prefix, workspace)
   redis.call('DEL', state_key(prefix, workspace), prefix .. ':rate:' .. workspace)
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
     prefix .. ':changes:' .. workspace, prefix .. ':sends:' .. workspace, prefix .. ':tests:' .. workspace,

@@ -1,0 +1,17 @@
+import type { HealthState } from "./health-states";
+
+/**
+ * The states of a workspace in lists, the most urgent first. A workspace that gets events has the state of its delivery.
+ * JSON and the command line use these names. The enum `WorkspaceState` in the protos lists the same states.
+ */
+export const WORKSPACE_STATES = [
+  "failing",
+  "degraded",
+  "recovered",
+  "idle",
+  "healthy",
+  "unused",
+  "disconnected",
+  "native",
+] as const satisfies readonly (HealthState | "disconnected" | "native")[];
+export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
