@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import {
+  ListWorkspacesRequest,
   Platform,
   type CreateWorkspaceResponse,
   type Workspace,
@@ -231,7 +232,7 @@ function listWorkspaces(cli: Cli, limit: number): Promise<void> {
     let notice = "";
     do {
       const pageSize = Math.min(PAGE_MAX, limit - found.length);
-      const page = await call(methods.listWorkspaces, { pageSize, pageToken });
+      const page = await call(methods.listWorkspaces, ListWorkspacesRequest.create({ pageSize, pageToken }));
       found.push(...page.workspaces.map(toWorkspaceShape));
       ({ nextPageToken: pageToken, notice } = page);
     } while (pageToken !== "" && found.length < limit);

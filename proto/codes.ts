@@ -3,6 +3,7 @@ import { ATTEMPT_STEPS, DELIVERY_RESULTS, EVENT_PLACES, SEND_AGAIN_RESULTS } fro
 import { HEALTH_STATES } from "../contract/health-states";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { REQUEST_KINDS, SIGNATURE_CAUSES } from "../contract/requests";
+import { WORKSPACE_STATES } from "../contract/workspace-states";
 import { MessageKind } from "./gen/chatbridge/v1/event";
 import {
   ChangeKind,
@@ -13,6 +14,7 @@ import {
   RequestKind,
   SendAgainOutcome,
   SignatureCause,
+  WorkspaceState,
 } from "./gen/chatbridge/v1/workspace";
 
 /** Returns the code in a proto enum for each word: the word `refused-address` has the code of `REFUSED_ADDRESS`. */
@@ -46,6 +48,8 @@ export const REQUEST_CODES = codesOf(REQUEST_KINDS, RequestKind);
 export const REQUEST_WORDS = wordsOf(REQUEST_CODES);
 export const CAUSE_CODES = codesOf(SIGNATURE_CAUSES, SignatureCause);
 export const CAUSE_WORDS = wordsOf(CAUSE_CODES);
+export const WORKSPACE_STATE_CODES = codesOf(WORKSPACE_STATES, WorkspaceState);
+export const WORKSPACE_STATE_WORDS = wordsOf(WORKSPACE_STATE_CODES);
 
 /**
  * While the store is full, core rejects requests that add data. The status is UNAVAILABLE, and its details begin with

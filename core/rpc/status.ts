@@ -80,3 +80,16 @@ function toError(refusal: WorkspaceRefusal): StatusError {
       return new StatusError(status.RESOURCE_EXHAUSTED, refusal.message);
   }
 }
+
+/** Returns `page`. Throws INVALID_ARGUMENT when `page` is undefined, because the page token was invalid. */
+export function existingPage<Page>(page: Page | undefined): Page {
+  if (page === undefined) throw badPageToken();
+  return page;
+}
+
+export function badPageToken(): StatusError {
+  return new StatusError(
+    status.INVALID_ARGUMENT,
+    "page_token must be the next_page_token of a previous page",
+  );
+}

@@ -240,6 +240,6 @@ export function toGroupMessage(group: ListedGroup, nowMs: number): FollowGroup {
   };
 }
 
-function toDate(ms: number | undefined): Date | undefined {
+export function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
 }

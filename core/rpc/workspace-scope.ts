@@ -10,7 +10,12 @@ import { accepted, StatusError, toStatus, type ReportFault } from "./status";
  * The methods that limited tokens may call although their requests have no workspace id. These methods consult the
  * caller's scope themselves.
  */
-const FOR_LIMITED_TOKENS: ReadonlySet<string> = new Set(["getCaller", "listWorkspaces"]);
+const FOR_LIMITED_TOKENS: ReadonlySet<string> = new Set([
+  "getCaller",
+  "listWorkspaces",
+  "countWorkspaces",
+  "summarizeWorkspaces",
+]);
 
 /** A unary or server-streaming call of `WorkspaceService`. */
 interface ScopedCall extends ServedCall {

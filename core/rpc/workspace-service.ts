@@ -31,7 +31,16 @@ import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { readPageSize } from "./page-size";
-import { accepted, readWorkspaceId, StatusError, unary, type ReportFault } from "./status";
+import { listMethods, type ListMethodsContext } from "./list-methods";
+import {
+  accepted,
+  badPageToken,
+  existingPage,
+  readWorkspaceId,
+  StatusError,
+  unary,
+  type ReportFault,
+} from "./status";
 import { readSignedPart, toCheckMessage, toRequestsMessage } from "./request-messages";
 import { createWatchHandler, type WatchContext } from "./watch-stream";
 import {
@@ -54,11 +63,10 @@ export type WorkspaceServiceContext = Omit<
   "by" | "urlChecks"
 > &
   WatchContext &
+  ListMethodsContext &
   GroupsContext & {
     readonly secretKeys: SecretKeys;
     readonly refusedRequests: RefusedRequests;
-    /** Returns a warning for operators about the whole installation; undefined when there is none. */
-    notice(): string | undefined;
     /** Called when an operator has deleted a group of followers. */
     onGroupDeleted(group: string, by: string): void;
   };
@@ -77,6 +85,7 @@ export function createWorkspaceService(
   const shared: Shared = { ...context, urlChecks, tests };
   return {
     ...workspaceMethods(shared, report),
+    ...listMethods(shared, report),
     ...eventMethods(shared, report),
     ...operatorMethods(shared, report),
     watchWorkspace: createWatchHandler(context, report),
@@ -87,7 +96,7 @@ export function createWorkspaceService(
 const contextOf = (shared: Shared, call: ServedCall) => ({ ...shared, by: callerOf(call).name });
 
 function workspaceMethods(shared: Shared, report: ReportFault) {
-  const { workspaces, now } = shared;
+  const { now } = shared;
   const as = (call: ServedCall) => contextOf(shared, call);
   const answered = ({ workspace }: { workspace: Workspace }) => ({
     workspace: toWorkspaceMessage(workspace, now()),
@@ -113,14 +122,6 @@ function workspaceMethods(shared: Shared, report: ReportFault) {
     getWorkspace: unary("GetWorkspace", report, async ({ workspaceId }) => {
       const workspace = await readWorkspace(shared, workspaceId);
       return { ...answered({ workspace }), health: toHealthMessage(await readHealth(shared, workspace)) };
-    }),
-    listWorkspaces: unary("ListWorkspaces", report, async ({ pageSize, pageToken }, call) => {
-      const scope = callerOf(call).workspaces;
-      const page = existing(await workspaces.list(readPageSize(pageSize), pageToken || undefined, scope));
-      // A limited token is for the owner of some workspaces, who cannot change the memory of the installation.
-      const notice = (scope === undefined && shared.notice()) || "";
-      const messages = page.workspaces.map((each) => toWorkspaceMessage(each, now()));
-      return { workspaces: messages, nextPageToken: page.next ?? "", notice };
     }),
     updateWorkspace: unary("UpdateWorkspace", report, async ({ workspaceId, name, ownerEmail }, call) =>
       answered(accepted(await updateWorkspace(as(call), readWorkspaceId(workspaceId), { name, ownerEmail }))),
@@ -248,7 +249,7 @@ function operatorMethods(shared: Shared, report: ReportFault) {
       return {};
     }),
     listSecretKeys: unary("ListSecretKeys", report, async ({ pageToken }) => {
-      const page = existing(await secretKeys.list(pageToken));
+      const page = existingPage(await secretKeys.list(pageToken));
       return {
         newestKey: secretKeys.newest,
         workspaces: page.uses
@@ -262,7 +263,7 @@ function operatorMethods(shared: Shared, report: ReportFault) {
       };
     }),
     reEncryptSecrets: unary("ReEncryptSecrets", report, async ({ pageToken }) => {
-      const page = existing(await secretKeys.reEncrypt(pageToken));
+      const page = existingPage(await secretKeys.reEncrypt(pageToken));
       const { changed, already, unreadable, total, next: nextPageToken = "" } = page;
       const newestKey = secretKeys.newest;
       return { newestKey, changed, already, unreadableIds: [...unreadable], total, nextPageToken };
@@ -276,17 +277,4 @@ const LOG_ID_FORM = /^\d{1,19}-\d{1,19}$/;
 /** Returns a workspace. Throws NOT_FOUND when the workspace does not exist. */
 async function readWorkspace({ workspaces }: Shared, workspaceId: string): Promise<Workspace> {
   return accepted((await workspaces.read(readWorkspaceId(workspaceId))) ?? NOT_FOUND).workspace;
-}
-
-/** Returns `page`. Throws INVALID_ARGUMENT when `page` is undefined, because the page token was invalid. */
-function existing<Page>(page: Page | undefined): Page {
-  if (page === undefined) throw badPageToken();
-  return page;
-}
-
-function badPageToken(): StatusError {
-  return new StatusError(
-    status.INVALID_ARGUMENT,
-    "page_token must be the next_page_token of a previous page",
-  );
 }

@@ -18,6 +18,13 @@ export const CORE_AWAY: ErrorAnswer = {
   retryAfterSeconds: 1,
 };
 
+/** The answer during an upgrade, when core still runs an older release. */
+export const CORE_TOO_OLD: ErrorAnswer = {
+  status: 503,
+  message: "Core runs an older release, which cannot list workspaces by state. Upgrade core.",
+  retryAfterSeconds: 1,
+};
+
 /** Statuses of calls that core did not answer. */
 const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,

@@ -10,9 +10,11 @@ import { addOpenApiRoute } from "../openapi/routes";
 import { sendError } from "../public/public-listener";
 import { canonicalAddress } from "../public/source-address";
 import { compressAnswers } from "./compress-answers";
-import { coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
+import { CORE_TOO_OLD, coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
 import { addHealthRoute } from "./health-route";
 import { addPages, createNotFound, findScript, NOTHING_HERE } from "./pages";
+import { CoreTooOld } from "./find-workspaces";
+import { addSummariesRoutes } from "./summaries-route";
 import { addSecureHeaders, guardApi } from "./page-guard";
 import { createSealedClient, SessionsUnavailable } from "./sealed-client";
 import { addSessionRoutes, currentSession, usedSession, type SessionContext } from "./session-routes";
@@ -134,6 +136,7 @@ async function addApi(
   await api.register(async (signedIn) => {
     signedIn.addHook("onRequest", requireSession(currentSession));
     addHealthRoute(signedIn, operatorOf);
+    addSummariesRoutes(signedIn, operatorOf);
     addFailedEventsRoute(signedIn, operatorOf);
     const watched = (request: FastifyRequest) => currentSession(request, context);
     addWatchRoute(signedIn, { sessionOf: watched, operatorOf, stopping, report });
@@ -144,6 +147,7 @@ async function addApi(
 function answerTo(error: Error & { statusCode?: number }): ErrorAnswer | undefined {
   if (isServiceError(error)) return coreAnswer(error);
   if (error instanceof SessionsUnavailable) return error.answer;
+  if (error instanceof CoreTooOld) return CORE_TOO_OLD;
   const { statusCode: status = 500 } = error;
   // @fastify/static throws errors with these statuses for paths outside its root.
   if (status === 403 || status === 404) return NOTHING_HERE;

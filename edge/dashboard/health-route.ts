@@ -20,7 +20,10 @@ const HEALTH = {
   },
 } as const;
 
-/** Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. */
+/**
+ * Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. Pages of an older
+ * release that are still open call it.
+ */
 export function addHealthRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Querystring: { ids: string } }>("/health", { schema: HEALTH }, async (request) => {
     const { call, methods } = operatorOf(request);

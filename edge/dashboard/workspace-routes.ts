@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { WORKSPACE_STATES, type WorkspaceState } from "../../contract/workspace-states";
 import { CreateWorkspaceRequest } from "../../proto/gen/chatbridge/v1/workspace";
 import { sendError } from "../public/public-listener";
 import { findWorkspaces, listWorkspaces } from "./find-workspaces";
@@ -16,7 +17,12 @@ const LIST = {
   querystring: {
     type: "object",
     additionalProperties: false,
-    properties: { after: TEXT, search: TEXT, size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" } },
+    properties: {
+      after: TEXT,
+      search: TEXT,
+      state: { enum: WORKSPACE_STATES },
+      size: { type: "string", pattern: "^(?:[1-9]|[1-9]\\d|100)$" },
+    },
   },
 } as const;
 type Of<Body = unknown> = { Params: { id: string }; Body: Body };
@@ -35,15 +41,15 @@ export function addWorkspaceRoutes(app: FastifyInstance, operatorOf: OperatorOf)
     return { workspace: toWorkspaceShape(found.workspace), health: toHealthShape(found.health) };
   }
 
-  app.get<{ Querystring: { after?: string; search?: string; size?: string } }>(
+  app.get<{ Querystring: { after?: string; search?: string; state?: WorkspaceState; size?: string } }>(
     "/workspaces",
     { schema: LIST },
     (request): Promise<WorkspacePage> => {
-      const { after = "", search = "", size = "25" } = request.query;
+      const { after = "", search = "", state, size = "25" } = request.query;
       const operator = operatorOf(request);
       return search.trim() === ""
-        ? listWorkspaces(operator, Number(size), after)
-        : findWorkspaces(operator, search.trim(), after);
+        ? listWorkspaces(operator, { state, after }, Number(size))
+        : findWorkspaces(operator, search.trim(), { state, after });
     },
   );
 

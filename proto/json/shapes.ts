@@ -1,8 +1,8 @@
 import type { ChangeName } from "../../contract/changes";
 import type { AttemptStep, DeliveryResult, EventPlace, SendAgainResult } from "../../contract/deliveries";
-import type { AttemptStep, DeliveryResult, SendAgainResult } from "../../contract/deliveries";
 import type { RefusalKind, RequestKind, SignatureCause } from "../../contract/requests";
 import type { HealthState } from "../../contract/health-states";
+import type { WorkspaceState } from "../../contract/workspace-states";
 
 /**
  * The JSON types that the dashboard's server sends to the front end. Times are ISO 8601 in UTC. Null means unknown or
@@ -125,6 +125,7 @@ export interface WorkspaceWithSecret {
   readonly signingSecret: string;
 }
 
+/** A page of the list of workspaces. */
 export interface WorkspacePage {
   readonly workspaces: readonly WorkspaceShape[];
   /** Token with which to request the next workspaces; null at the end of the list. */
@@ -133,6 +134,54 @@ export interface WorkspacePage {
   readonly lookedThrough: number;
   /** A warning for operators about the whole installation, e.g. that memory is nearly full; usually null. */
   readonly notice: string | null;
+  /** Summaries of the workspaces by id. A search returns none. */
+  readonly summaries: Readonly<Record<string, SummaryShape>>;
+  /** Null if core runs an older release. */
+  readonly counts: StateCounts | null;
+}
+
+/** The number of workspaces in each state. */
+export type StateCounts = Readonly<Record<WorkspaceState, number>>;
+
+/** What a list shows about a workspace, besides the workspace itself. */
+export interface SummaryShape {
+  /** Null if core runs a newer release, and the state is unknown to this one. */
+  readonly state: WorkspaceState | null;
+  /** Null unless the state is `failing`. */
+  readonly failingSince: string | null;
+  /** End of the last outage; null while delivery fails, or if no outage is known. */
+  readonly recoveredAt: string | null;
+  readonly lastPollAt: string | null;
+  /** The last attempt to push that is in the log. */
+  readonly lastAttempt: {
+    readonly at: string;
+    readonly result: DeliveryResult;
+    /** 0 when there was no answer. */
+    readonly status: number;
+  } | null;
+  /** The five-minute periods of the last hour in which there were requests, oldest first. */
+  readonly lastHour: readonly PeriodShape[];
+}
+
+/** The requests of a workspace in five minutes. */
+export interface PeriodShape {
+  readonly startsAt: string;
+  /** Accepted posts, accepted polls, and refused posts and polls. */
+  readonly posts: number;
+  readonly polls: number;
+  readonly refused: number;
+  /** Accepted pushes, and failed attempts of pushes. */
+  readonly pushes: number;
+  readonly failedPushes: number;
+}
+
+/** Answer to `GET /api/summaries`: the workspaces that exist, by id. */
+export interface SummariesShape {
+  readonly workspaces: Readonly<
+    Record<string, { readonly workspace: WorkspaceShape; readonly summary: SummaryShape | null }>
+  >;
+  /** Null if core runs an older release. */
+  readonly counts: StateCounts | null;
 }
 
 export type TestOutcome =
@@ -301,4 +350,5 @@ export interface SignatureCheckShape {
 }
 
 /** Maximum number of ids in `GET /api/health`. */
+/** Maximum number of ids in `GET /api/summaries` and `GET /api/health`. */
 export const HEALTH_IDS_MAX = 100;

@@ -1,4 +1,13 @@
-import { CHANGE_WORDS, PLACE_WORDS, RESULT_WORDS, SEND_AGAIN_WORDS, STATE_WORDS, STEP_WORDS } from "../codes";
+import { WORKSPACE_STATES } from "../../contract/workspace-states";
+import {
+  CHANGE_WORDS,
+  PLACE_WORDS,
+  RESULT_WORDS,
+  SEND_AGAIN_WORDS,
+  STATE_WORDS,
+  STEP_WORDS,
+  WORKSPACE_STATE_WORDS,
+} from "../codes";
 import {
   DeliveryMode,
   Platform,
@@ -12,7 +21,9 @@ import {
   type SendTestEventResponse,
   type StoredEvent,
   type Workspace,
+  type CountWorkspacesResponse,
   type WorkspaceHealth,
+  type WorkspaceSummary,
 } from "../gen/chatbridge/v1/workspace";
 import type {
   ChangeShape,
@@ -24,6 +35,8 @@ import type {
   Mode,
   SendAgainShape,
   StoredEventShape,
+  StateCounts,
+  SummaryShape,
   TestOutcome,
   WorkspaceShape,
   WorkspaceWithSecret,
@@ -67,6 +80,33 @@ export function toWorkspaceShape(workspace: Workspace | undefined): WorkspaceSha
     missingKey,
     operatorEventsMissingKey,
   };
+}
+
+export function toSummaryShape(summary: WorkspaceSummary): SummaryShape {
+  const { state, failingSince, recoveredAt, lastPollAt, lastAttemptAt } = summary;
+  const result = RESULT_WORDS.get(summary.lastAttemptResult);
+  const at = toText(lastAttemptAt);
+  return {
+    state: WORKSPACE_STATE_WORDS.get(state) ?? null,
+    failingSince: toText(failingSince),
+    recoveredAt: toText(recoveredAt),
+    lastPollAt: toText(lastPollAt),
+    lastAttempt:
+      at === null || result === undefined ? null : { at, result, status: summary.lastAttemptStatus },
+    lastHour: summary.lastHour.map((period) => ({ ...period, startsAt: there(toText(period.startsAt)) })),
+  };
+}
+
+/** Returns the summaries by the ids of their workspaces. */
+export function toSummaryShapes(
+  summaries: readonly WorkspaceSummary[],
+): Readonly<Record<string, SummaryShape>> {
+  return Object.fromEntries(summaries.map((each) => [each.workspaceId, toSummaryShape(each)]));
+}
+
+export function toStateCounts({ counts }: CountWorkspacesResponse): StateCounts {
+  const known = new Map(counts.map(({ state, count }) => [WORKSPACE_STATE_WORDS.get(state), count]));
+  return Object.fromEntries(WORKSPACE_STATES.map((state) => [state, known.get(state) ?? 0])) as StateCounts;
 }
 
 export function withSecret(answer: {

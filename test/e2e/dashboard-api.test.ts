@@ -1,3 +1,4 @@
+import type { SummariesShape, WorkspacePage } from "../../proto/json/shapes";
 import { poll } from "../harness/bridge";
 import { askApi, signIn, startDashboardEdge, type ApiRequest } from "../harness/dashboard";
 import { openPollDue } from "../harness/poll-due";
@@ -140,6 +141,8 @@ describe("searching", () => {
       next: null,
       lookedThrough: total,
       notice: null,
+      summaries: {},
+      counts: expect.objectContaining({ failing: expect.any(Number) as number }) as object,
     });
     expect((await ask(`/workspaces?search=${NOBODY}`)).json).toMatchObject({ workspaces: [], next: null });
   });
@@ -153,6 +156,36 @@ test("existing workspaces are returned with their health, and unknown ids are om
     health: expect.objectContaining({ mode: "poll", state: "unused", failing: false }) as object,
   });
   expect(answer.json).toEqual({ [one.id]: view(one), [other.id]: view(other) });
+});
+
+test("workspaces are listed with their summaries and counts, and the summaries of shown workspaces can be read again", async () => {
+  const [off, unused] = [await workspaces.make(), await workspaces.make()];
+  await workspaces.disconnect(off.id);
+  const page = (await ask("/workspaces?state=disconnected&size=100")).json as WorkspacePage;
+  expect(page.workspaces.map(({ id }) => id)).toContain(off.id);
+  expect(page.workspaces.map(({ id }) => id)).not.toContain(unused.id);
+  expect(page.summaries[off.id]).toEqual({
+    state: "disconnected",
+    failingSince: null,
+    recoveredAt: null,
+    lastPollAt: null,
+    lastAttempt: null,
+    lastHour: [],
+  });
+  expect(page.counts?.disconnected).toBe(page.workspaces.length);
+  const answer = await ask(`/summaries?ids=${off.id},${NOBODY},${unused.id}`);
+  const view = ({ id }: { id: string }, state: string) => ({
+    workspace: expect.objectContaining({ id }) as object,
+    summary: expect.objectContaining({ state }) as object,
+  });
+  expect((answer.json as SummariesShape).workspaces).toEqual({
+    [off.id]: view(off, "disconnected"),
+    [unused.id]: view(unused, "unused"),
+  });
+  expect((await ask("/counts")).json).toEqual({ counts: (answer.json as SummariesShape).counts });
+  expect((await ask("/workspaces?state=unknown")).status).toBe(400);
+  const found = (await ask(`/workspaces?state=unused&search=${unused.id}`)).json as WorkspacePage;
+  expect(found.workspaces.map(({ id }) => id)).toEqual([unused.id]);
 });
 
 describe("a watch of a workspace", () => {

@@ -4,7 +4,11 @@ import { status, type Client, type ServiceError, type StatusObject } from "@grpc
 import type { DescMessage } from "@bufbuild/protobuf";
 import { PROTOS } from "../../core/rpc/wire-fault";
 import { PublishEventsRequest, PublishRefusal } from "../../proto/gen/chatbridge/v1/game";
-import { CreateWorkspaceRequest, WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace";
+import {
+  CreateWorkspaceRequest,
+  ListWorkspacesRequest,
+  WorkspaceServiceService,
+} from "../../proto/gen/chatbridge/v1/workspace";
 import { bearer } from "../../runtime/core-channel";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { call, connectToCore, type CoreClients } from "../harness/core-clients";
@@ -121,6 +125,7 @@ describe("a limited token of an operator", () => {
     const { workspaces } = clients;
     const without = METHODS.filter((method) => !hasWorkspaceId(method));
     expect(without.toSorted()).toEqual([
+      "countWorkspaces",
       "createWorkspace",
       "deleteGroup",
       "getCaller",
@@ -128,6 +133,7 @@ describe("a limited token of an operator", () => {
       "listSecretKeys",
       "listWorkspaces",
       "reEncryptSecrets",
+      "summarizeWorkspaces",
     ]);
     for (const method of [workspaces.listSecretKeys, workspaces.reEncryptSecrets] as const) {
       const calling = call<{ pageToken: string }, unknown>(workspaces, method, { pageToken: "" }, ANN);
@@ -136,8 +142,13 @@ describe("a limited token of an operator", () => {
     const request = CreateWorkspaceRequest.create({ name: "new" });
     const creating = call(workspaces, workspaces.createWorkspace, request, ANN);
     await expectRejected(creating, PERMISSION_DENIED, "the token ann is limited to some workspaces");
-    const first = await call(workspaces, workspaces.listWorkspaces, { pageSize: 1, pageToken: "" }, ANN);
-    const next = { pageSize: 1, pageToken: first.nextPageToken };
+    const first = await call(
+      workspaces,
+      workspaces.listWorkspaces,
+      ListWorkspacesRequest.create({ pageSize: 1 }),
+      ANN,
+    );
+    const next = ListWorkspacesRequest.create({ pageSize: 1, pageToken: first.nextPageToken });
     const second = await call(workspaces, workspaces.listWorkspaces, next, ANN);
     const listed = [...first.workspaces, ...second.workspaces].map(({ id }) => id);
     expect(listed.toSorted()).toEqual([inside.id, changed.id].toSorted());

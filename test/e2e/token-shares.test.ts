@@ -114,7 +114,7 @@ test("a token that is limited to workspaces can open at most 100 watches; other 
 
 test("a token's calls for lists are rejected while 16 MB of its lists are unread; other tokens can still list", async () => {
   const { workspaces } = clients;
-  const page = { pageSize: 1_000, pageToken: "" };
+  const page = ListWorkspacesRequest.create({ pageSize: 1_000 });
   const request = ListWorkspacesRequest.encode(page).finish();
   const { session, heads } = callWithoutReading(
     ANN,

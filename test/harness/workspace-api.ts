@@ -1,6 +1,7 @@
 import type { status } from "@grpc/grpc-js";
 import {
   CreateWorkspaceRequest,
+  ListWorkspacesRequest,
   UpdateWorkspaceRequest,
   type Workspace,
   type WorkspaceServiceClient,
@@ -28,7 +29,8 @@ export function createWorkspaceApi(of: WorkspaceServiceClient) {
       return { ...workspace, secret: signingSecret };
     },
     get: (workspaceId: string) => call(of, of.getWorkspace, { workspaceId }),
-    list: (pageSize = 0, pageToken = "") => call(of, of.listWorkspaces, { pageSize, pageToken }),
+    list: (pageSize = 0, pageToken = "") =>
+      call(of, of.listWorkspaces, ListWorkspacesRequest.create({ pageSize, pageToken })),
     update: (workspaceId: string, change: UpdateInit = {}) =>
       call(of, of.updateWorkspace, UpdateWorkspaceRequest.create({ workspaceId, ...change })),
     connect: (workspaceId: string) => call(of, of.connectWorkspace, { workspaceId }),

@@ -46,6 +46,42 @@ export enum DeliveryMode {
   PUSH = 2,
 }
 
+/** WorkspaceOrder is the order of a list of workspaces. */
+export enum WorkspaceOrder {
+  /** UNSPECIFIED - WORKSPACE_ORDER_UNSPECIFIED: the newest workspaces first. */
+  UNSPECIFIED = 0,
+  /**
+   * URGENCY - WORKSPACE_ORDER_URGENCY: the states in the order of WorkspaceState. Workspaces with the same state are in the order
+   * of their creation, the newest first; failing workspaces, in the order in which they began to fail, the latest first.
+   */
+  URGENCY = 1,
+}
+
+/**
+ * WorkspaceState is the state of a workspace in lists. For a workspace that gets events, it is the state of its health
+ * (HealthState).
+ */
+export enum WorkspaceState {
+  /** UNSPECIFIED - WORKSPACE_STATE_UNSPECIFIED is never sent. */
+  UNSPECIFIED = 0,
+  /** FAILING - WORKSPACE_STATE_FAILING: as HEALTH_STATE_FAILING. */
+  FAILING = 1,
+  /** DEGRADED - WORKSPACE_STATE_DEGRADED: as HEALTH_STATE_DEGRADED. */
+  DEGRADED = 2,
+  /** RECOVERED - WORKSPACE_STATE_RECOVERED: as HEALTH_STATE_RECOVERED. */
+  RECOVERED = 3,
+  /** IDLE - WORKSPACE_STATE_IDLE: as HEALTH_STATE_IDLE. */
+  IDLE = 4,
+  /** HEALTHY - WORKSPACE_STATE_HEALTHY: as HEALTH_STATE_HEALTHY. */
+  HEALTHY = 5,
+  /** UNUSED - WORKSPACE_STATE_UNUSED: as HEALTH_STATE_UNUSED. */
+  UNUSED = 6,
+  /** DISCONNECTED - WORKSPACE_STATE_DISCONNECTED: the workspace is disconnected. */
+  DISCONNECTED = 7,
+  /** NATIVE - WORKSPACE_STATE_NATIVE: the workspace has no bridge. */
+  NATIVE = 8,
+}
+
 /** HealthState sums up the health of a workspace's delivery. */
 export enum HealthState {
   /** UNSPECIFIED - HEALTH_STATE_UNSPECIFIED is for workspaces that do not get events. */
@@ -398,6 +434,60 @@ export interface ListWorkspacesRequest {
   pageSize: number;
   /** page_token is the next_page_token of the previous page; empty for the first page. */
   pageToken: string;
+  /** order of the workspaces. */
+  order: WorkspaceOrder;
+  /** states are the only states to list; empty for all states. They need the order by urgency. */
+  states: WorkspaceState[];
+  /** summaries requests the summaries of the workspaces. They make the call more expensive. */
+  summaries: boolean;
+}
+
+/** WorkspaceSummary is what a list shows about a workspace, besides the workspace itself. */
+export interface WorkspaceSummary {
+  /** workspace_id of the workspace. */
+  workspaceId: string;
+  /** state of the workspace. */
+  state: WorkspaceState;
+  /** failing_since is when the workspace began to fail; unset unless the state is failing. */
+  failingSince:
+    | Date
+    | undefined;
+  /** recovered_at is the end of the last outage; unset while delivery fails, or when no outage is known. */
+  recoveredAt:
+    | Date
+    | undefined;
+  /** last_poll_at is when the bridge last polled; unset when it has never polled. */
+  lastPollAt:
+    | Date
+    | undefined;
+  /** last_attempt_at is when the last attempt of a push ended; unset when the log has no attempt. */
+  lastAttemptAt:
+    | Date
+    | undefined;
+  /** last_attempt_result is the result of that attempt. */
+  lastAttemptResult: DeliveryResult;
+  /** last_attempt_status is the HTTP status of the bridge's answer to that attempt; 0 when there was no answer. */
+  lastAttemptStatus: number;
+  /** last_hour are the five-minute periods of the last hour in which there were requests, oldest first. */
+  lastHour: SummaryPeriod[];
+}
+
+/** SummaryPeriod counts the requests of a workspace in five minutes. */
+export interface SummaryPeriod {
+  /** starts_at is the start of the period. */
+  startsAt:
+    | Date
+    | undefined;
+  /** posts is the number of accepted posts. */
+  posts: number;
+  /** polls is the number of accepted polls. */
+  polls: number;
+  /** refused is the number of refused posts and polls. */
+  refused: number;
+  /** pushes is the number of accepted pushes. */
+  pushes: number;
+  /** failed_pushes is the number of failed attempts of pushes. */
+  failedPushes: number;
 }
 
 /** ListWorkspacesResponse is one page of the list of workspaces. */
@@ -411,6 +501,43 @@ export interface ListWorkspacesResponse {
    * usually empty, and always empty for a token that is limited to some workspaces.
    */
   notice: string;
+  /**
+   * summaries of the workspaces, in the same order. They are empty unless the request asks for them, and if core runs an
+   * older release. A workspace that was deleted during the call can lack its summary.
+   */
+  summaries: WorkspaceSummary[];
+}
+
+/** CountWorkspacesRequest asks for the number of workspaces in each state. */
+export interface CountWorkspacesRequest {
+}
+
+/** CountWorkspacesResponse is the number of workspaces in each state. A limited token gets the numbers of its workspaces. */
+export interface CountWorkspacesResponse {
+  /** counts has one item for each state. */
+  counts: StateCount[];
+}
+
+/** StateCount is the number of workspaces in a state. */
+export interface StateCount {
+  /** state of the workspaces. */
+  state: WorkspaceState;
+  /** count of the workspaces. */
+  count: number;
+}
+
+/** SummarizeWorkspacesRequest names workspaces. */
+export interface SummarizeWorkspacesRequest {
+  /** workspace_ids are the ids of at most 100 workspaces. */
+  workspaceIds: string[];
+}
+
+/** SummarizeWorkspacesResponse carries the workspaces and their summaries. */
+export interface SummarizeWorkspacesResponse {
+  /** workspaces that exist, in the order of the request. */
+  workspaces: Workspace[];
+  /** summaries of the workspaces, in the same order. A workspace that was deleted during the call can lack its summary. */
+  summaries: WorkspaceSummary[];
 }
 
 /** UpdateWorkspaceRequest says what to change. */
@@ -1740,7 +1867,7 @@ export const GetWorkspaceResponse: MessageFns<GetWorkspaceResponse> = {
 };
 
 function createBaseListWorkspacesRequest(): ListWorkspacesRequest {
-  return { pageSize: 0, pageToken: "" };
+  return { pageSize: 0, pageToken: "", order: 0, states: [], summaries: false };
 }
 
 export const ListWorkspacesRequest: MessageFns<ListWorkspacesRequest> = {
@@ -1750,6 +1877,19 @@ export const ListWorkspacesRequest: MessageFns<ListWorkspacesRequest> = {
     }
     if (message.pageToken !== "") {
       writer.uint32(18).string(message.pageToken);
+    }
+    if (message.order !== 0) {
+      writer.uint32(24).int32(message.order);
+    }
+    if (message.states.length !== 0) {
+      writer.uint32(34).fork();
+      for (const v of message.states) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    if (message.summaries !== false) {
+      writer.uint32(40).bool(message.summaries);
     }
     return writer;
   },
@@ -1783,6 +1923,40 @@ export const ListWorkspacesRequest: MessageFns<ListWorkspacesRequest> = {
             message.pageToken = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.order = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag === 32) {
+              message.states.push(reader.int32() as any);
+
+              continue;
+            }
+
+            if (tag === 34) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.states.push(reader.int32() as any);
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.summaries = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1802,12 +1976,291 @@ export const ListWorkspacesRequest: MessageFns<ListWorkspacesRequest> = {
     const message = createBaseListWorkspacesRequest();
     message.pageSize = object.pageSize ?? 0;
     message.pageToken = object.pageToken ?? "";
+    message.order = object.order ?? 0;
+    message.states = object.states?.map((e) => e) || [];
+    message.summaries = object.summaries ?? false;
+    return message;
+  },
+};
+
+function createBaseWorkspaceSummary(): WorkspaceSummary {
+  return {
+    workspaceId: "",
+    state: 0,
+    failingSince: undefined,
+    recoveredAt: undefined,
+    lastPollAt: undefined,
+    lastAttemptAt: undefined,
+    lastAttemptResult: 0,
+    lastAttemptStatus: 0,
+    lastHour: [],
+  };
+}
+
+export const WorkspaceSummary: MessageFns<WorkspaceSummary> = {
+  encode(message: WorkspaceSummary, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workspaceId !== "") {
+      writer.uint32(10).string(message.workspaceId);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    if (message.failingSince !== undefined) {
+      Timestamp.encode(toTimestamp(message.failingSince), writer.uint32(26).fork()).join();
+    }
+    if (message.recoveredAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.recoveredAt), writer.uint32(34).fork()).join();
+    }
+    if (message.lastPollAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastPollAt), writer.uint32(42).fork()).join();
+    }
+    if (message.lastAttemptAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastAttemptAt), writer.uint32(50).fork()).join();
+    }
+    if (message.lastAttemptResult !== 0) {
+      writer.uint32(56).int32(message.lastAttemptResult);
+    }
+    if (message.lastAttemptStatus !== 0) {
+      writer.uint32(64).uint32(message.lastAttemptStatus);
+    }
+    for (const v of message.lastHour) {
+      SummaryPeriod.encode(v!, writer.uint32(74).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkspaceSummary {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkspaceSummary();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.failingSince = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.recoveredAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastPollAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.lastAttemptAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.lastAttemptResult = reader.int32() as any;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.lastAttemptStatus = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.lastHour.push(SummaryPeriod.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WorkspaceSummary>): WorkspaceSummary {
+    return WorkspaceSummary.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WorkspaceSummary>): WorkspaceSummary {
+    const message = createBaseWorkspaceSummary();
+    message.workspaceId = object.workspaceId ?? "";
+    message.state = object.state ?? 0;
+    message.failingSince = object.failingSince ?? undefined;
+    message.recoveredAt = object.recoveredAt ?? undefined;
+    message.lastPollAt = object.lastPollAt ?? undefined;
+    message.lastAttemptAt = object.lastAttemptAt ?? undefined;
+    message.lastAttemptResult = object.lastAttemptResult ?? 0;
+    message.lastAttemptStatus = object.lastAttemptStatus ?? 0;
+    message.lastHour = object.lastHour?.map((e) => SummaryPeriod.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSummaryPeriod(): SummaryPeriod {
+  return { startsAt: undefined, posts: 0, polls: 0, refused: 0, pushes: 0, failedPushes: 0 };
+}
+
+export const SummaryPeriod: MessageFns<SummaryPeriod> = {
+  encode(message: SummaryPeriod, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.startsAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.startsAt), writer.uint32(10).fork()).join();
+    }
+    if (message.posts !== 0) {
+      writer.uint32(16).uint32(message.posts);
+    }
+    if (message.polls !== 0) {
+      writer.uint32(24).uint32(message.polls);
+    }
+    if (message.refused !== 0) {
+      writer.uint32(32).uint32(message.refused);
+    }
+    if (message.pushes !== 0) {
+      writer.uint32(40).uint32(message.pushes);
+    }
+    if (message.failedPushes !== 0) {
+      writer.uint32(48).uint32(message.failedPushes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SummaryPeriod {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSummaryPeriod();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startsAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.posts = reader.uint32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.polls = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.refused = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.pushes = reader.uint32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.failedPushes = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SummaryPeriod>): SummaryPeriod {
+    return SummaryPeriod.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SummaryPeriod>): SummaryPeriod {
+    const message = createBaseSummaryPeriod();
+    message.startsAt = object.startsAt ?? undefined;
+    message.posts = object.posts ?? 0;
+    message.polls = object.polls ?? 0;
+    message.refused = object.refused ?? 0;
+    message.pushes = object.pushes ?? 0;
+    message.failedPushes = object.failedPushes ?? 0;
     return message;
   },
 };
 
 function createBaseListWorkspacesResponse(): ListWorkspacesResponse {
-  return { workspaces: [], nextPageToken: "", notice: "" };
+  return { workspaces: [], nextPageToken: "", notice: "", summaries: [] };
 }
 
 export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
@@ -1820,6 +2273,9 @@ export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
     }
     if (message.notice !== "") {
       writer.uint32(26).string(message.notice);
+    }
+    for (const v of message.summaries) {
+      WorkspaceSummary.encode(v!, writer.uint32(34).fork()).join();
     }
     return writer;
   },
@@ -1861,6 +2317,14 @@ export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
             message.notice = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.summaries.push(WorkspaceSummary.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1881,6 +2345,294 @@ export const ListWorkspacesResponse: MessageFns<ListWorkspacesResponse> = {
     message.workspaces = object.workspaces?.map((e) => Workspace.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
     message.notice = object.notice ?? "";
+    message.summaries = object.summaries?.map((e) => WorkspaceSummary.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseCountWorkspacesRequest(): CountWorkspacesRequest {
+  return {};
+}
+
+export const CountWorkspacesRequest: MessageFns<CountWorkspacesRequest> = {
+  encode(_: CountWorkspacesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CountWorkspacesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCountWorkspacesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CountWorkspacesRequest>): CountWorkspacesRequest {
+    return CountWorkspacesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<CountWorkspacesRequest>): CountWorkspacesRequest {
+    const message = createBaseCountWorkspacesRequest();
+    return message;
+  },
+};
+
+function createBaseCountWorkspacesResponse(): CountWorkspacesResponse {
+  return { counts: [] };
+}
+
+export const CountWorkspacesResponse: MessageFns<CountWorkspacesResponse> = {
+  encode(message: CountWorkspacesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.counts) {
+      StateCount.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CountWorkspacesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCountWorkspacesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.counts.push(StateCount.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CountWorkspacesResponse>): CountWorkspacesResponse {
+    return CountWorkspacesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CountWorkspacesResponse>): CountWorkspacesResponse {
+    const message = createBaseCountWorkspacesResponse();
+    message.counts = object.counts?.map((e) => StateCount.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseStateCount(): StateCount {
+  return { state: 0, count: 0 };
+}
+
+export const StateCount: MessageFns<StateCount> = {
+  encode(message: StateCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== 0) {
+      writer.uint32(8).int32(message.state);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).uint32(message.count);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StateCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStateCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StateCount>): StateCount {
+    return StateCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StateCount>): StateCount {
+    const message = createBaseStateCount();
+    message.state = object.state ?? 0;
+    message.count = object.count ?? 0;
+    return message;
+  },
+};
+
+function createBaseSummarizeWorkspacesRequest(): SummarizeWorkspacesRequest {
+  return { workspaceIds: [] };
+}
+
+export const SummarizeWorkspacesRequest: MessageFns<SummarizeWorkspacesRequest> = {
+  encode(message: SummarizeWorkspacesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.workspaceIds) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SummarizeWorkspacesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSummarizeWorkspacesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaceIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SummarizeWorkspacesRequest>): SummarizeWorkspacesRequest {
+    return SummarizeWorkspacesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SummarizeWorkspacesRequest>): SummarizeWorkspacesRequest {
+    const message = createBaseSummarizeWorkspacesRequest();
+    message.workspaceIds = object.workspaceIds?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseSummarizeWorkspacesResponse(): SummarizeWorkspacesResponse {
+  return { workspaces: [], summaries: [] };
+}
+
+export const SummarizeWorkspacesResponse: MessageFns<SummarizeWorkspacesResponse> = {
+  encode(message: SummarizeWorkspacesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.workspaces) {
+      Workspace.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.summaries) {
+      WorkspaceSummary.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SummarizeWorkspacesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSummarizeWorkspacesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workspaces.push(Workspace.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.summaries.push(WorkspaceSummary.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SummarizeWorkspacesResponse>): SummarizeWorkspacesResponse {
+    return SummarizeWorkspacesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SummarizeWorkspacesResponse>): SummarizeWorkspacesResponse {
+    const message = createBaseSummarizeWorkspacesResponse();
+    message.workspaces = object.workspaces?.map((e) => Workspace.fromPartial(e)) || [];
+    message.summaries = object.summaries?.map((e) => WorkspaceSummary.fromPartial(e)) || [];
     return message;
   },
 };
@@ -7133,8 +7885,14 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): GetWorkspaceResponse => GetWorkspaceResponse.decode(value),
   },
   /**
-   * ListWorkspaces returns one page of the list of workspaces, newest first. Errors:
-   * INVALID_ARGUMENT for an invalid page token.
+   * ListWorkspaces returns one page of the list of workspaces: the newest first, or the
+   * most urgent states first. Errors: INVALID_ARGUMENT for an invalid page token, also
+   * when the page token belongs to the other order, and for states without the order by
+   * urgency.
+   *
+   * In the order by urgency, a page token is a place in the list. A workspace that
+   * changes its state between two pages changes its place, so the following pages
+   * contain it again or not at all. Other workspaces are neither lost nor repeated.
    */
   listWorkspaces: {
     path: "/chatbridge.v1.WorkspaceService/ListWorkspaces" as const,
@@ -7146,6 +7904,34 @@ export const WorkspaceServiceService = {
     responseSerialize: (value: ListWorkspacesResponse): Buffer =>
       Buffer.from(ListWorkspacesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListWorkspacesResponse => ListWorkspacesResponse.decode(value),
+  },
+  /** CountWorkspaces returns the number of workspaces in each state. */
+  countWorkspaces: {
+    path: "/chatbridge.v1.WorkspaceService/CountWorkspaces" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: CountWorkspacesRequest): Buffer =>
+      Buffer.from(CountWorkspacesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): CountWorkspacesRequest => CountWorkspacesRequest.decode(value),
+    responseSerialize: (value: CountWorkspacesResponse): Buffer =>
+      Buffer.from(CountWorkspacesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): CountWorkspacesResponse => CountWorkspacesResponse.decode(value),
+  },
+  /**
+   * SummarizeWorkspaces returns the summaries of some workspaces, e.g. of those that a
+   * list shows. Workspaces that do not exist are left out. Errors: INVALID_ARGUMENT for
+   * more than 100 ids.
+   */
+  summarizeWorkspaces: {
+    path: "/chatbridge.v1.WorkspaceService/SummarizeWorkspaces" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SummarizeWorkspacesRequest): Buffer =>
+      Buffer.from(SummarizeWorkspacesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SummarizeWorkspacesRequest => SummarizeWorkspacesRequest.decode(value),
+    responseSerialize: (value: SummarizeWorkspacesResponse): Buffer =>
+      Buffer.from(SummarizeWorkspacesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SummarizeWorkspacesResponse => SummarizeWorkspacesResponse.decode(value),
   },
   /** UpdateWorkspace changes the name, the owner's email, or both. Errors: NOT_FOUND. */
   updateWorkspace: {
@@ -7545,10 +8331,24 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /** GetWorkspace returns one workspace. Errors: NOT_FOUND. */
   getWorkspace: handleUnaryCall<GetWorkspaceRequest, GetWorkspaceResponse>;
   /**
-   * ListWorkspaces returns one page of the list of workspaces, newest first. Errors:
-   * INVALID_ARGUMENT for an invalid page token.
+   * ListWorkspaces returns one page of the list of workspaces: the newest first, or the
+   * most urgent states first. Errors: INVALID_ARGUMENT for an invalid page token, also
+   * when the page token belongs to the other order, and for states without the order by
+   * urgency.
+   *
+   * In the order by urgency, a page token is a place in the list. A workspace that
+   * changes its state between two pages changes its place, so the following pages
+   * contain it again or not at all. Other workspaces are neither lost nor repeated.
    */
   listWorkspaces: handleUnaryCall<ListWorkspacesRequest, ListWorkspacesResponse>;
+  /** CountWorkspaces returns the number of workspaces in each state. */
+  countWorkspaces: handleUnaryCall<CountWorkspacesRequest, CountWorkspacesResponse>;
+  /**
+   * SummarizeWorkspaces returns the summaries of some workspaces, e.g. of those that a
+   * list shows. Workspaces that do not exist are left out. Errors: INVALID_ARGUMENT for
+   * more than 100 ids.
+   */
+  summarizeWorkspaces: handleUnaryCall<SummarizeWorkspacesRequest, SummarizeWorkspacesResponse>;
   /** UpdateWorkspace changes the name, the owner's email, or both. Errors: NOT_FOUND. */
   updateWorkspace: handleUnaryCall<UpdateWorkspaceRequest, UpdateWorkspaceResponse>;
   /**
@@ -7782,8 +8582,14 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetWorkspaceResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListWorkspaces returns one page of the list of workspaces, newest first. Errors:
-   * INVALID_ARGUMENT for an invalid page token.
+   * ListWorkspaces returns one page of the list of workspaces: the newest first, or the
+   * most urgent states first. Errors: INVALID_ARGUMENT for an invalid page token, also
+   * when the page token belongs to the other order, and for states without the order by
+   * urgency.
+   *
+   * In the order by urgency, a page token is a place in the list. A workspace that
+   * changes its state between two pages changes its place, so the following pages
+   * contain it again or not at all. Other workspaces are neither lost nor repeated.
    */
   listWorkspaces(
     request: ListWorkspacesRequest,
@@ -7799,6 +8605,42 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListWorkspacesResponse) => void,
+  ): ClientUnaryCall;
+  /** CountWorkspaces returns the number of workspaces in each state. */
+  countWorkspaces(
+    request: CountWorkspacesRequest,
+    callback: (error: ServiceError | null, response: CountWorkspacesResponse) => void,
+  ): ClientUnaryCall;
+  countWorkspaces(
+    request: CountWorkspacesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CountWorkspacesResponse) => void,
+  ): ClientUnaryCall;
+  countWorkspaces(
+    request: CountWorkspacesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CountWorkspacesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * SummarizeWorkspaces returns the summaries of some workspaces, e.g. of those that a
+   * list shows. Workspaces that do not exist are left out. Errors: INVALID_ARGUMENT for
+   * more than 100 ids.
+   */
+  summarizeWorkspaces(
+    request: SummarizeWorkspacesRequest,
+    callback: (error: ServiceError | null, response: SummarizeWorkspacesResponse) => void,
+  ): ClientUnaryCall;
+  summarizeWorkspaces(
+    request: SummarizeWorkspacesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SummarizeWorkspacesResponse) => void,
+  ): ClientUnaryCall;
+  summarizeWorkspaces(
+    request: SummarizeWorkspacesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SummarizeWorkspacesResponse) => void,
   ): ClientUnaryCall;
   /** UpdateWorkspace changes the name, the owner's email, or both. Errors: NOT_FOUND. */
   updateWorkspace(
