@@ -38,7 +38,7 @@ export class CliCommand extends Command {
 export const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 
 /** Name and description of the argument that most commands have. */
-export const WORKSPACE_ARGUMENT = ["<workspace>", "id of the workspace"] as const;
+export const WORKSPACE_ARGUMENT = ["<workspace>", "id or unique name of the workspace"] as const;
 
 /** Prints the result: `value` as JSON with `--json`, else `lines`. */
 export function answer({ terminal, options }: Cli, value: unknown, lines: readonly Line[]): void {

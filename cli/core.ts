@@ -10,6 +10,7 @@ import {
   type UnaryMethod,
 } from "../runtime/core-channel";
 import { readCoreConnection, type CoreConnection } from "../runtime/core-connection";
+import { workspaceIdOf } from "./workspace-names";
 import { readSettings, SettingsError } from "../runtime/settings";
 import type { Cli } from "./cli";
 import { EXIT } from "./exit-code";
@@ -47,12 +48,34 @@ export interface Core<Methods> {
   call<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response>;
 }
 
-/** Calls `work` with a client that has an operator's token. */
-export function asOperator<T>(
-  cli: Cli,
-  work: (operator: Core<WorkspaceServiceClient>) => Promise<T>,
-): Promise<T> {
-  return withCore(cli, "operator", WorkspaceServiceClient, work);
+/** A client of core that sends an operator's token. */
+export interface OperatorCore extends Core<WorkspaceServiceClient> {
+  /** Returns the id of the workspace with this id or unique name. Rejects with a `CliFailure`. */
+  workspaceId(text: string): Promise<string>;
+}
+
+/**
+ * Calls `work` with a client that has an operator's token. The field `workspaceId` of a request can contain the name of
+ * the workspace instead of the id.
+ */
+export function asOperator<T>(cli: Cli, work: (operator: OperatorCore) => Promise<T>): Promise<T> {
+  return withCore(cli, "operator", WorkspaceServiceClient, (core) => {
+    const ids = new Map<string, Promise<string>>();
+    function workspaceId(text: string): Promise<string> {
+      const id = ids.get(text) ?? workspaceIdOf(text, core.methods, core.call);
+      ids.set(text, id);
+      return id;
+    }
+    return work({
+      ...core,
+      workspaceId,
+      async call(method, request) {
+        const { workspaceId: text } = request as { readonly workspaceId?: unknown };
+        if (typeof text !== "string" || text === "") return core.call(method, request);
+        return core.call(method, { ...request, workspaceId: await workspaceId(text) });
+      },
+    });
+  });
 }
 
 /** Calls `work` with a client that has a game's token. */

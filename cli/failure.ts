@@ -30,7 +30,7 @@ export interface Called {
 }
 
 /** Paths of the calls that change nothing, e.g. "/chatbridge.v1.WorkspaceService/ListWorkspaces". */
-const READ = /\/(?:Get|List|Watch|Follow)[^/]*$/;
+const READ = /\/(?:Get|List|Count|Summarize|Watch|Follow)[^/]*$/;
 
 /** Returns whether a method of a generated gRPC client changes nothing. An unknown method counts as a change. */
 export function isReadMethod(method: object): boolean {
@@ -73,6 +73,11 @@ export function callFailure(error: ServiceError, { address, role, isRead }: Call
       return failure(EXIT.NO, `core rejected the call: ${details}`);
     case status.INVALID_ARGUMENT:
       return failure(EXIT.DATA, `core rejected the call: ${details}`);
+    case status.UNIMPLEMENTED:
+      return failure(
+        EXIT.FAULT,
+        `${core} runs an older release, which does not have this call: upgrade core`,
+      );
     default:
       return failure(EXIT.FAULT, `core failed: ${details} (${status[code]})`);
   }

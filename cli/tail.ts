@@ -29,14 +29,15 @@ Examples:
   $ chat-bridge tail deliveries <workspace> --json | jq 'select(.delivery.result != "success")'`)
     .action((workspaceId: string) => {
       const show = deliveriesShower(cli);
-      return asOperator(cli, ({ methods, metadata, called }) =>
-        tailStream({
+      return asOperator(cli, async ({ methods, metadata, called, workspaceId: idOf }) => {
+        const id = await idOf(workspaceId);
+        return tailStream({
           cli,
           called,
-          open: () => methods.watchWorkspace({ workspaceId }, metadata),
+          open: () => methods.watchWorkspace({ workspaceId: id }, metadata),
           take: show,
-        }),
-      );
+        });
+      });
     });
 
   addTailEvents(tail, cli);

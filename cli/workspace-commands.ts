@@ -1,28 +1,23 @@
 import { resolve } from "node:path";
-import { InvalidArgumentError } from "commander";
 import {
-  ListWorkspacesRequest,
   Platform,
   type CreateWorkspaceResponse,
   type Workspace,
   type WorkspaceServiceClient,
 } from "../proto/gen/chatbridge/v1/workspace";
-import type { WorkspaceShape } from "../proto/json/shapes";
 import { toHealthShape, toWorkspaceShape } from "../proto/json/workspace-json";
 import { answerWorkspace } from "./answer-workspace";
 import { answer, DEFAULT_BASE_URL, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
 import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
+import { addList } from "./list-workspaces";
 import { addSecretOptions, makeSecret, type SecretOptions } from "./new-secret";
 import { addOperatorEventsAddress } from "./operator-events";
 import { addSecretKeys } from "./secret-keys";
-import { healthFacts, workspaceFacts, workspaceRows } from "./workspace-text";
+import { healthFacts, workspaceFacts } from "./workspace-text";
 
 type Operator = Core<WorkspaceServiceClient>;
-
-/** Maximum number of workspaces that core lists in one answer. */
-const PAGE_MAX = 1_000;
 
 /** `chat-bridge workspace …` creates, shows, changes and deletes workspaces. */
 export function addWorkspaceCommands(program: CliCommand, cli: Cli): void {
@@ -30,10 +25,12 @@ export function addWorkspaceCommands(program: CliCommand, cli: Cli): void {
     .moreHelp(`
 Examples:
   $ chat-bridge workspace create "Ann's team" --owner ann@example.org --secret-file ann.secret
+  $ chat-bridge workspace list --state failing
   $ chat-bridge workspace list --json | jq -r '.[].id'
   $ chat-bridge workspace show 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11
   $ chat-bridge workspace set-url 0b8c3a52-6f0e-4c9e-9d53-2f6a3d0c7b11 https://bridge.example/events`);
   addSecretCommands(workspace, cli);
+  addList(workspace, cli);
   addQueries(workspace, cli);
   addChanges(workspace, cli);
   addOperatorEventsAddress(workspace, cli);
@@ -41,15 +38,8 @@ Examples:
   addRemovals(workspace, cli);
 }
 
-/** Adds the commands that show workspaces. */
+/** Adds the command that shows a workspace. */
 function addQueries(workspace: CliCommand, cli: Cli): void {
-  workspace
-    .command("list")
-    .description("list workspaces, newest first")
-    .option("--limit <n>", "maximum number of workspaces, or all", parseLimit, 100)
-    .moreHelp("\nExample:\n  $ chat-bridge workspace list --limit all --json | jq length")
-    .action(({ limit }: { limit: number }) => listWorkspaces(cli, limit));
-
   workspace
     .command("show")
     .description("show a workspace and the health of its delivery")
@@ -222,29 +212,4 @@ function bridgeSettings(
 /** Returns a path as a settings file and a shell read it. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path}'`;
-}
-
-/** Prints at most `limit` workspaces, and a note on stderr if there are more. */
-function listWorkspaces(cli: Cli, limit: number): Promise<void> {
-  return asOperator(cli, async ({ call, methods }) => {
-    const found: WorkspaceShape[] = [];
-    let pageToken = "";
-    let notice = "";
-    do {
-      const pageSize = Math.min(PAGE_MAX, limit - found.length);
-      const page = await call(methods.listWorkspaces, ListWorkspacesRequest.create({ pageSize, pageToken }));
-      found.push(...page.workspaces.map(toWorkspaceShape));
-      ({ nextPageToken: pageToken, notice } = page);
-    } while (pageToken !== "" && found.length < limit);
-    answer(cli, found, workspaceRows(found));
-    if (notice !== "") cli.terminal.tell(notice);
-    if (pageToken !== "") cli.terminal.tell(`There are more workspaces: use --limit <n> or --limit all.`);
-  });
-}
-
-function parseLimit(text: string): number {
-  if (text === "all") return Number.POSITIVE_INFINITY;
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError("It must be a number of at least 1, or all.");
-  return Number(text);
 }

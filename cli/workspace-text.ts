@@ -1,6 +1,14 @@
 import { healthLabel } from "../contract/health-states";
-import type { ChangeShape, HealthShape, TestOutcome, WorkspaceShape } from "../proto/json/shapes";
-import { healthLook, painted, type Line, type Span } from "./colour";
+import { stateLabel } from "../contract/workspace-states";
+import { lastContact } from "../proto/json/last-contact";
+import type {
+  ChangeShape,
+  HealthShape,
+  SummaryShape,
+  TestOutcome,
+  WorkspaceShape,
+} from "../proto/json/shapes";
+import { healthLook, painted, resultLook, type Line, type Span } from "./colour";
 import { deliveryLine } from "./delivery-text";
 import { factLines, tableLines } from "./table";
 
@@ -12,17 +20,38 @@ const MODE_WORDS: Readonly<Record<WorkspaceShape["mode"], string>> = {
   none: "none (the workspace gets no events)",
 };
 
-export function workspaceRows(workspaces: readonly WorkspaceShape[]): readonly Line[] {
+/** A workspace as a list prints it. The summary is null if core runs an older release. */
+export type ListedWorkspace = WorkspaceShape & { readonly summary: SummaryShape | null };
+
+export function workspaceRows(workspaces: readonly ListedWorkspace[]): readonly Line[] {
   return tableLines(
-    ["id", "mode", "state", "created", "name"],
-    workspaces.map(({ id, mode, connected, missingKey, createdAt, name }) => [
-      id,
-      mode === "none" ? NOTHING : mode,
-      missingKey === "" ? stateOf(connected) : painted("bad", "secret unreadable"),
-      createdAt,
-      name,
+    ["id", "mode", "health", "last contact", "name"],
+    workspaces.map((workspace) => [
+      workspace.id,
+      workspace.mode === "none" ? NOTHING : workspace.mode,
+      healthCell(workspace),
+      contactCell(workspace.summary),
+      workspace.name,
     ]),
   );
+}
+
+function healthCell({ missingKey, mode, summary }: ListedWorkspace): Span {
+  if (missingKey !== "") return painted("bad", "Secret unreadable");
+  const state = summary?.state ?? null;
+  if (state === null) return NOTHING;
+  const isHealth = state !== "disconnected" && state !== "native";
+  if (!isHealth || mode === "none") return painted("dim", stateLabel(state));
+  return painted(healthLook(state), healthLabel(state, mode));
+}
+
+/** Returns the time of the last poll or attempt, and the word "poll", or the status or the result of the attempt. */
+function contactCell(summary: SummaryShape | null): Line {
+  if (summary === null) return NOTHING;
+  const contact = lastContact(summary);
+  if (contact === null) return painted("dim", "never");
+  if (contact.result === null) return `${contact.at} ${contact.words}`;
+  return [`${contact.at} `, painted(resultLook(contact.result), contact.words)];
 }
 
 export function changeRows(changes: readonly ChangeShape[]): readonly Line[] {

@@ -15,3 +15,19 @@ export const WORKSPACE_STATES = [
   "native",
 ] as const satisfies readonly (HealthState | "disconnected" | "native")[];
 export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
+
+const LABELS: Readonly<Record<WorkspaceState, string>> = {
+  failing: "Failing",
+  degraded: "Degraded",
+  recovered: "Recovered",
+  idle: "Not polling",
+  healthy: "Healthy",
+  unused: "Never used",
+  disconnected: "Disconnected",
+  native: "No bridge",
+};
+
+/** Returns the display text of a state for a number of workspaces: one or two words. */
+export function stateLabel(state: WorkspaceState): string {
+  return LABELS[state];
+}

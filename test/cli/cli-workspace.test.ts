@@ -4,7 +4,10 @@ import { EXIT } from "../../cli/exit-code";
 import { poll } from "../harness/bridge";
 import { runCli, startCliProcess } from "../harness/cli";
 import { testFolder } from "../harness/folder";
+import { deliveryOf } from "../harness/push-queue";
+import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
+import { openTestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 const service = sharedService();
@@ -15,6 +18,7 @@ const folder = testFolder();
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";
 
 const workspace = (args: string) => runCli(`workspace ${args}`, { corePort });
+const run = (args: readonly string[]) => runCli(args, { corePort });
 const pollStatus = async (id: string, secret: string) => (await poll(service.url, { id, secret })).status;
 const secretsOf = async (id: string) => (await api.get(id)).workspace?.secrets;
 
@@ -92,19 +96,22 @@ test("no secret file is left if core rejects the call", async () => {
   expect(() => statSync(file)).toThrow("ENOENT");
 });
 
-test("the `list` command prints workspaces, newest first, as a table or JSON, and says whether there are more", async () => {
+test("the `list` command prints workspaces by state, and those with the same state newest first, as a table or JSON, and says whether there are more", async () => {
   const older = await api.make({ name: "older" });
   // Workspaces that are created in the same millisecond have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
   const newer = await api.make({ name: "newer" });
   const table = await workspace("list --limit all");
-  const [head, first, second] = table.stdout.split("\n");
-  expect(head).toMatch(/^ID +MODE +STATE +CREATED +NAME$/);
-  expect(first).toMatch(new RegExp(`^${newer.id} +poll +connected +\\S+ +newer$`));
-  expect(second).toContain(older.id);
+  const [head, ...rows] = table.stdout.split("\n");
+  expect(head).toMatch(/^ID +MODE +HEALTH +LAST CONTACT +NAME$/);
+  const first = rows.findIndex((row) => row.includes(newer.id));
+  expect(rows[first]).toMatch(new RegExp(`^${newer.id} +poll +Never polled +never +newer$`));
+  expect(rows[first + 1]).toContain(older.id);
   const { json } = await workspace("list --limit all --json");
   const expected = (await api.list(1_000)).workspaces.map(({ id }) => id);
-  expect((json as readonly { id: string }[]).map(({ id }) => id)).toEqual(expected);
+  const listed = (json as readonly { id: string }[]).map(({ id }) => id);
+  expect(listed.toSorted()).toEqual(expected.toSorted());
+  expect(rows.slice(0, rows.indexOf("")).map((row) => row.slice(0, 36))).toEqual(listed);
   expect(table.stdout + JSON.stringify(json)).not.toContain(older.secret);
 
   const short = await workspace("list --limit 1 --json");
@@ -181,6 +188,69 @@ describe("delete", () => {
     }
     expect((await answer("y\n")).code).toBe(EXIT.DONE);
     expect((await workspace(`show ${id}`)).code).toBe(EXIT.NOT_FOUND);
+  });
+});
+
+describe("with a failing bridge", () => {
+  let failing: TestWorkspace;
+  let polled: TestWorkspace;
+  beforeAll(async () => {
+    failing = await api.make({ name: "Chess club", targetUrl: "https://8.8.8.8/events" });
+    polled = await api.make({ name: "Pizza guild", ownerEmail: "pia@example.com" });
+    await poll(service.url, polled);
+    const store = await openTestStore(service.redis.url);
+    const delivery = deliveryOf({ eventId: "evt_1", eventType: "message.create" }, 1, "status");
+    await store.deliveryLog.append(failing.id, { ...delivery, status: 503 });
+    await store.close();
+  });
+
+  test("the `list` command prints the health and the last contact, the failing workspaces first, and the totals", async () => {
+    const { stdout } = await workspace("list --limit all");
+    const rows = stdout.split("\n");
+    const lineOf = ({ id }: TestWorkspace) => rows.findIndex((row) => row.startsWith(id));
+    expect(rows[lineOf(failing)]).toMatch(/ push +Failing +\S+Z 503 +Chess club$/);
+    expect(rows[lineOf(polled)]).toMatch(/ poll +Healthy +\S+Z poll +Pizza guild$/);
+    expect(lineOf(failing)).toBeLessThan(lineOf(polled));
+    expect(stdout).toMatch(/^\d+ workspaces: .*\d+ failing, .*\d+ healthy/m);
+  });
+
+  test("`list --state` prints only the workspaces with the state, and --search only those that contain the words", async () => {
+    const state = await workspace("list --state failing --json");
+    const failed = state.json as readonly { id: string; summary: object }[];
+    expect(failed.find(({ id }) => id === failing.id)?.summary).toMatchObject({
+      state: "failing",
+      lastAttempt: { result: "status", status: 503 },
+    });
+    expect(failed.map(({ id }) => id)).not.toContain(polled.id);
+    const search = async (args: string) =>
+      (
+        (await workspace(`list ${args} --json`)).json as readonly { id: string; summary: object | null }[]
+      ).map(({ id, summary }) => [id, summary === null]);
+    expect(await search("--search PIA@example")).toEqual([[polled.id, false]]);
+    expect(await search("--search PIA@example --state failing")).toEqual([]);
+    const unknown = await workspace("list --state broken");
+    expect([unknown.code, unknown.stderr]).toEqual([EXIT.USAGE, expect.stringContaining("one of failing, ")]);
+  });
+
+  test.each([["Chess club"], ["chess CLUB"]])(
+    "a command accepts the unique name %j instead of the id",
+    async (name) => {
+      const shown = await run(["workspace", "show", name, "--json"]);
+      expect(shown.json).toMatchObject({ workspace: { id: failing.id } });
+      const failed = await run(["failed", name, "--json"]);
+      expect([failed.code, failed.json]).toEqual([EXIT.DONE, []]);
+    },
+  );
+
+  test("a name that several workspaces have is ambiguous, unless only one of them has it in the same case", async () => {
+    const [one, other] = [await api.make({ name: "Twins" }), await api.make({ name: "twins" })];
+    const show = (name: string) => run(["workspace", "show", name, "--json"]);
+    expect((await show("twins")).json).toMatchObject({ workspace: { id: other.id } });
+    const ambiguous = await show("TWINS");
+    expect(ambiguous.code).toBe(EXIT.USAGE);
+    for (const { id } of [one, other]) expect(ambiguous.stderr).toContain(id);
+    const none = await show("nobody's");
+    expect([none.code, none.stderr]).toEqual([EXIT.NOT_FOUND, expect.stringContaining('"nobody\'s"')]);
   });
 });
 

@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       to: fc.constantFrom("poll", "push", "disconnected"),
     }),
   },
-) as fc.Arbitrary<Step>;
+);
 
 /** A workspace, and everything that has happened to it. */
 async function openHistory() {

@@ -1,0 +1,23 @@
+import type { DeliveryResult } from "../../contract/deliveries";
+import type { SummaryShape } from "./shapes";
+
+/** The last poll of a bridge, or the last attempt to push to it, whichever is later. */
+export interface LastContact {
+  readonly at: string;
+  /** Null for a poll. */
+  readonly result: DeliveryResult | null;
+  /** The word "poll"; for an attempt, the status of the answer, or the result if there was none. */
+  readonly words: string;
+}
+
+/** Returns the last contact with a bridge; null if there was none. */
+export function lastContact({
+  lastPollAt,
+  lastAttempt,
+}: Pick<SummaryShape, "lastPollAt" | "lastAttempt">): LastContact | null {
+  if (lastAttempt !== null && (lastPollAt === null || Date.parse(lastAttempt.at) > Date.parse(lastPollAt))) {
+    const { at, result, status } = lastAttempt;
+    return { at, result, words: status === 0 ? result : String(status) };
+  }
+  return lastPollAt === null ? null : { at: lastPollAt, result: null, words: "poll" };
+}
