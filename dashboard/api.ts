@@ -1,4 +1,5 @@
 import { noteRelease } from "./release";
+import type { WorkspaceState } from "../contract/workspace-states";
 import type {
   ChangeShape,
   DeliveryDetailShape,
@@ -8,6 +9,8 @@ import type {
   OperatorTestShape,
   SendAgainShape,
   SessionShape,
+  StateCounts,
+  SummariesShape,
   TestOutcome,
   WorkspacePage,
   WorkspaceShape,
@@ -126,6 +129,15 @@ function unanswered(status: number, method: string, path: string, words: string)
   );
 }
 
+/** A page of the list of workspaces. */
+export interface ListQuery {
+  readonly after: string;
+  readonly search: string;
+  readonly size: number;
+  /** The empty string for all states. */
+  readonly state: WorkspaceState | "";
+}
+
 /** The API of the dashboard's server. All calls reject with `ApiError`, unless the caller aborts them. */
 export const api = {
   /** Resolves to undefined when nobody is signed in. */
@@ -133,20 +145,14 @@ export const api = {
   signIn: (by: { readonly token: string } | { readonly code: string }) =>
     ask<SessionShape>("POST", "/session", by),
   signOut: () => ask<void>("DELETE", "/session"),
-  list: (
-    query: { readonly after: string; readonly search: string; readonly size: number },
-    signal: AbortSignal,
-    by: AskedBy,
-  ) =>
-    ask<WorkspacePage>(
-      "GET",
-      `/workspaces?${new URLSearchParams({ after: query.after, search: query.search, size: String(query.size) })}`,
-      undefined,
-      signal,
-      by,
-    ),
-  health: (ids: readonly string[], signal: AbortSignal) =>
-    ask<Readonly<Record<string, WorkspaceView>>>("GET", `/health?ids=${ids.join(",")}`, undefined, signal),
+  list: ({ after, search, size, state }: ListQuery, signal: AbortSignal, by: AskedBy) => {
+    const query = { after, search, size: String(size), ...(state === "" ? {} : { state }) };
+    return ask<WorkspacePage>("GET", `/workspaces?${new URLSearchParams(query)}`, undefined, signal, by);
+  },
+  summaries: (ids: readonly string[], signal: AbortSignal) =>
+    ask<SummariesShape>("GET", `/summaries?ids=${ids.join(",")}`, undefined, signal, "itself"),
+  counts: (signal: AbortSignal) =>
+    ask<{ readonly counts: StateCounts | null }>("GET", "/counts", undefined, signal, "itself"),
   create: (workspace: { readonly name: string; readonly ownerEmail: string; readonly targetUrl: string }) =>
     ask<WorkspaceWithSecret>("POST", "/workspaces", workspace),
   view: (id: string, signal: AbortSignal, by: AskedBy) =>

@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { Announcer } from "./announce";
+import { watchFailingCount } from "./failing-count";
 import { ActionButton } from "./parts/action-button";
 import { Icon } from "./parts/icon";
 import { LimitedToken } from "./parts/limited-token";
@@ -27,6 +28,8 @@ export function App() {
   // All times in the page change with the time zone, so the whole page is rendered again.
   useStore(timesIn);
   useEffect(() => void beginSession(), []);
+  const isIn = state.is === "in";
+  useEffect(() => (isIn ? watchFailingCount() : undefined), [isIn]);
   return (
     <>
       <a class="skip" href="#main">

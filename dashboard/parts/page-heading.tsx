@@ -1,11 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { failingCount } from "../failing-count";
+import { useStore } from "../store";
 
 /** Whether the next heading is the first since the browser loaded the dashboard. */
 let isFirst = true;
 
 /**
- * The heading of a page. The heading sets the window's title, and gets the focus, so that screen readers start here.
+ * The heading of a page. The heading sets the window's title, which begins with the number of failing workspaces, and gets the focus, so that screen readers start here.
  * When the first heading appears, the user may already have moved the focus, e.g. to the link that skips to the page.
  * Then the focus stays.
  */
@@ -23,9 +25,10 @@ export function PageHeading({
   readonly children?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const failing = useStore(failingCount);
   useEffect(() => {
-    document.title = `${windowTitle} · Chat bridge`;
-  }, [windowTitle]);
+    document.title = `${failing > 0 ? `(${failing}) ` : ""}${windowTitle} · Chat bridge`;
+  }, [windowTitle, failing]);
   // An effect that runs after the first paint could take the focus from a field that the user has already chosen.
   useLayoutEffect(() => {
     const hasUserMoved = isFirst && document.activeElement !== document.body;

@@ -27,7 +27,7 @@ const WAITING_COUNTED_MAX = 1_000;
 /** Advice for a bridge that polls while events wait longer than FAILING_AFTER_MS. */
 const WRONG_CURSOR =
   "If the number of waiting events does not fall, the bridge polls with a cursor of another workspace or service: remove the saved cursor.";
-const TONES: Readonly<Record<HealthState, Tone>> = {
+export const TONES: Readonly<Record<HealthState, Tone>> = {
   unused: "idle",
   idle: "idle",
   healthy: "good",

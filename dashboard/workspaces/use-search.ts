@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { WorkspaceShape } from "../../proto/json/shapes";
+import type { WorkspaceState } from "../../contract/workspace-states";
+import type { StateCounts, WorkspaceShape } from "../../proto/json/shapes";
 import { api, ApiError, READ_AGAIN_MS, type AskedBy } from "../api";
 
 export interface Search {
@@ -8,6 +9,7 @@ export interface Search {
   /** Whether all workspaces were searched. */
   readonly done: boolean;
   readonly pending: boolean;
+  readonly counts: StateCounts | null;
   readonly error: ApiError | undefined;
   lookOn(): void;
 }
@@ -16,14 +18,15 @@ export interface Search {
 const ENOUGH = 50;
 
 /**
- * Searches the workspaces, newest first, until `ENOUGH` matches are found or all workspaces are searched. If a request
+ * Searches the workspaces, or those with one state, the most urgent states first, until `ENOUGH` matches are found or all workspaces are searched. If a request
  * gets no answer, the search is retried.
  */
-export function useSearch(search: string): Search {
-  const [state, setState] = useState<Omit<Search, "lookOn" | "pending">>({
+export function useSearch(search: string, state: WorkspaceState | undefined): Search {
+  const [results, setResults] = useState<Omit<Search, "lookOn" | "pending">>({
     found: [],
     lookedThrough: 0,
     done: false,
+    counts: null,
     error: undefined,
   });
   const [pending, setPending] = useState(true);
@@ -37,13 +40,18 @@ export function useSearch(search: string): Search {
     setPending(true);
     try {
       for (let fresh = 0; fresh < ENOUGH;) {
-        const page = await api.list({ after: after.current, search, size: 25 }, signal, asked);
+        const page = await api.list(
+          { after: after.current, search, size: 25, state: state ?? "" },
+          signal,
+          asked,
+        );
         fresh += page.workspaces.length;
         after.current = page.next ?? "";
-        setState(({ found, lookedThrough }) => ({
+        setResults(({ found, lookedThrough }) => ({
           found: [...found, ...page.workspaces],
           lookedThrough: lookedThrough + page.lookedThrough,
           done: page.next === null,
+          counts: page.counts,
           error: undefined,
         }));
         if (page.next === null) break;
@@ -51,7 +59,7 @@ export function useSearch(search: string): Search {
     } catch (error) {
       if (signal.aborted) return;
       const shown = error instanceof ApiError ? error : new ApiError(0, String(error));
-      setState((before) => ({ ...before, error: shown }));
+      setResults((before) => ({ ...before, error: shown }));
       if (shown.isUnanswered) soon.current = setTimeout(() => void look("itself"), READ_AGAIN_MS);
     }
     setPending(false);
@@ -64,5 +72,5 @@ export function useSearch(search: string): Search {
       clearTimeout(soon.current);
     };
   }, []);
-  return { ...state, pending, lookOn: () => void (pending || look("person")) };
+  return { ...results, pending, lookOn: () => void (pending || look("person")) };
 }

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import type { WorkspaceState } from "../../contract/workspace-states";
 import type { WorkspacePage } from "../../proto/json/shapes";
 import { api } from "../api";
+import { setFailingCount } from "../failing-count";
 import { useLoad, type Loaded } from "../use-load";
 
 /**
@@ -8,15 +10,17 @@ import { useLoad, type Loaded } from "../use-load";
  */
 interface Place {
   readonly size: number;
+  /** The state whose workspaces are listed; the empty string for all states. */
+  readonly state: WorkspaceState | "";
   /** Page tokens of the previous pages. */
   readonly trail: readonly string[];
   readonly after: string;
 }
 
-const PLACE_KEY = "workspaces-place";
-const FIRST: Place = { size: 25, trail: [], after: "" };
+const PLACE_KEY = "workspaces-by-state-place";
+const FIRST: Place = { size: 25, state: "", trail: [], after: "" };
 
-export interface WorkspacePages extends Omit<Place, "after"> {
+export interface WorkspacePages extends Pick<Place, "size" | "trail"> {
   readonly page: Loaded<WorkspacePage>;
   /** Number of the page, from 1. */
   readonly number: number;
@@ -26,23 +30,30 @@ export interface WorkspacePages extends Omit<Place, "after"> {
   setSize(size: number): void;
 }
 
-export function useWorkspacePages(): WorkspacePages {
-  const [place, setPlace] = useState(readPlace);
+export function useWorkspacePages(wanted: WorkspaceState | undefined): WorkspacePages {
+  const state: Place["state"] = wanted ?? "";
+  const [stored, setPlace] = useState(readPlace);
+  // The address of the page says which states are listed, so a place in another list does not count.
+  const place = stored.state === state ? stored : { ...FIRST, size: stored.size, state };
   const { size, trail, after } = place;
   const page = useLoad(
-    (signal, asked) => api.list({ after, size, search: "" }, signal, asked),
-    [after, size],
+    async (signal, asked) => {
+      const loaded = await api.list({ after, size, search: "", state }, signal, asked);
+      setFailingCount(loaded.counts);
+      return loaded;
+    },
+    [after, size, state],
   );
-  useEffect(() => sessionStorage.setItem(PLACE_KEY, JSON.stringify(place)), [place]);
+  useEffect(() => sessionStorage.setItem(PLACE_KEY, JSON.stringify(place)), [size, state, after, trail]);
   return {
     page,
     size,
     trail,
     number: trail.length + 1,
-    goNext: (next) => setPlace({ size, trail: [...trail, after], after: next }),
-    goBack: () => setPlace({ size, trail: trail.slice(0, -1), after: trail.at(-1) ?? "" }),
-    goFirst: () => setPlace({ ...FIRST, size }),
-    setSize: (wanted) => setPlace({ ...FIRST, size: wanted }),
+    goNext: (next) => setPlace({ ...place, trail: [...trail, after], after: next }),
+    goBack: () => setPlace({ ...place, trail: trail.slice(0, -1), after: trail.at(-1) ?? "" }),
+    goFirst: () => setPlace({ ...FIRST, size, state }),
+    setSize: (newSize) => setPlace({ ...FIRST, size: newSize, state }),
   };
 }
 

@@ -1,75 +1,149 @@
-import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import type { ComponentChildren } from "preact";
+import type { SummaryShape, WorkspaceShape } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { ModeBadge, ToneBadge } from "../parts/badge";
-import { Instant } from "../parts/instant";
-import { ErrorNotice } from "../parts/notice";
 import { Link } from "../router";
-import { healthWords } from "../words/health-words";
-import { useHealths } from "./use-healths";
+import { contactWords, stateWords } from "../words/list-words";
+import { exactUtc } from "../words/time-words";
+import { HourChart } from "./hour-chart";
+
+/** A row of the list. */
+export interface ListRow {
+  readonly workspace: WorkspaceShape;
+  /** Undefined while loading; null if core runs an older release. */
+  readonly summary: SummaryShape | null | undefined;
+  readonly isDeleted: boolean;
+}
 
 export interface WorkspaceTableProps {
-  readonly workspaces: readonly WorkspaceShape[];
+  readonly rows: readonly ListRow[];
   readonly caption: string;
-  /** Whether newer data is loading. */
+  /** Whether a newer list is loading. */
   readonly busy: boolean;
 }
 
-export function WorkspaceTable({ workspaces, caption, busy }: WorkspaceTableProps) {
-  const { views, error } = useHealths(workspaces);
+export function WorkspaceTable({ rows, caption, busy }: WorkspaceTableProps) {
+  return (
+    <Frame caption={caption} busy={busy}>
+      {rows.map((row) => (
+        <Row key={row.workspace.id} {...row} />
+      ))}
+    </Frame>
+  );
+}
+
+const SKELETON_ROWS = 8;
+
+/** The table before the first answer: grey bars in place of the rows. */
+export function LoadingTable() {
   return (
     <>
-      <ErrorNotice error={error} />
-      <div class="card table-card">
-        <table class="workspaces" aria-busy={busy}>
-          <caption class="unseen">{caption}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Workspace</th>
-              <th scope="col">Mode</th>
-              <th scope="col">Health</th>
-              <th scope="col" class="wide-only">
-                Created
+      <p class="unseen" role="status">
+        Loading workspaces …
+      </p>
+      <div aria-hidden="true">
+        <Frame caption="" busy={false}>
+          {Array.from({ length: SKELETON_ROWS }, (_, i) => (
+            <tr key={i}>
+              <th>
+                <span class="skeleton wide" />
+                <span class="under">
+                  <span class="skeleton" />
+                </span>
               </th>
+              {["mode", "health", "hour", "contact"].map((each) => (
+                <td key={each}>
+                  <span class="skeleton" />
+                </td>
+              ))}
             </tr>
-          </thead>
-          <tbody>
-            {workspaces.map((workspace) => (
-              <Row
-                key={workspace.id}
-                workspace={views[workspace.id]?.workspace ?? workspace}
-                health={views[workspace.id]?.health ?? null}
-              />
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Frame>
       </div>
     </>
   );
 }
 
-function Row({ workspace, health }: { readonly workspace: WorkspaceShape; readonly health: HealthShape }) {
-  const now = useNow(5_000);
-  const { id, name, mode, targetUrl, createdAt } = workspace;
-  const { tone, label, sentence } = healthWords(workspace, health, now);
+interface FrameProps {
+  readonly caption: string;
+  readonly busy: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** The roles keep the table a table for screen readers where the stylesheet shows rows as cards. */
+function Frame({ caption, busy, children }: FrameProps) {
   return (
-    <tr>
-      <th scope="row">
+    <div class="card table-card">
+      <table class="workspaces" role="table" aria-busy={busy}>
+        <caption class="unseen">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            <th scope="col" role="columnheader">
+              Workspace
+            </th>
+            <th scope="col" role="columnheader">
+              Mode
+            </th>
+            <th scope="col" role="columnheader">
+              Health
+            </th>
+            <th scope="col" role="columnheader">
+              Last hour
+            </th>
+            <th scope="col" role="columnheader">
+              Last contact
+            </th>
+          </tr>
+        </thead>
+        <tbody role="rowgroup">{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ workspace, summary, isDeleted }: ListRow) {
+  const now = useNow(5_000);
+  const { id, name, mode, targetUrl } = workspace;
+  const known = summary ?? null;
+  const { tone, label } = isDeleted
+    ? ({ tone: "idle", label: "Deleted" } as const)
+    : stateWords(workspace, known?.state ?? null);
+  const contact = known === null ? undefined : contactWords(known, now);
+  return (
+    <tr role="row">
+      <th scope="row" role="rowheader">
         <Link class="row-link" href={`/workspaces/${id}`}>
-          {name}
+          <bdi>{name}</bdi>
         </Link>
         <span class="under">{targetUrl === "" ? id : hostOf(targetUrl)}</span>
       </th>
-      <td>
+      <td class="of-mode" role="cell">
         <ModeBadge mode={mode} />
       </td>
-      <td title={sentence}>
-        <ToneBadge tone={tone}>{label}</ToneBadge>
+      <td class="of-health" role="cell">
+        {summary === undefined ? <Skeleton /> : <ToneBadge tone={tone}>{label}</ToneBadge>}
       </td>
-      <td class="wide-only quiet">
-        <Instant at={createdAt} />
+      <td class="of-hour" role="cell">
+        {summary === undefined ? <Skeleton /> : <HourChart periods={known?.lastHour ?? []} now={now} />}
+      </td>
+      <td class="of-contact quiet" role="cell">
+        {summary === undefined && <Skeleton />}
+        {known !== null && contact === undefined && "never"}
+        {contact !== undefined && (
+          <>
+            <time dateTime={contact.at} title={exactUtc(contact.at)}>
+              {contact.ago}
+            </time>{" "}
+            · {contact.what}
+          </>
+        )}
       </td>
     </tr>
   );
+}
+
+function Skeleton() {
+  return <span class="skeleton" aria-hidden="true" />;
 }
 
 function hostOf(url: string): string {
