@@ -1,6 +1,6 @@
 import { healthLabel } from "../contract/health-states";
 import { stateLabel } from "../contract/workspace-states";
-import { lastContact } from "../proto/json/last-contact";
+import { lastContact } from "../contract/last-contact";
 import type {
   ChangeShape,
   HealthShape,

@@ -7,9 +7,9 @@ import { useStore } from "../store";
 let isFirst = true;
 
 /**
- * The heading of a page. The heading sets the window's title, which begins with the number of failing workspaces, and gets the focus, so that screen readers start here.
- * When the first heading appears, the user may already have moved the focus, e.g. to the link that skips to the page.
- * Then the focus stays.
+ * The heading of a page. The heading sets the window's title, which begins with the number of failing workspaces. It also
+ * gets the focus, so that screen readers start here. When the first heading appears, the user may already have moved the
+ * focus, e.g. to the link that skips to the page. Then the focus stays.
  */
 export function PageHeading({
   title,
@@ -27,7 +27,9 @@ export function PageHeading({
   const heading = useRef<HTMLHeadingElement>(null);
   const failing = useStore(failingCount);
   useEffect(() => {
-    document.title = `${failing > 0 ? `(${failing}) ` : ""}${windowTitle} · Chat bridge`;
+    // A title such as "(!) Chess club" already says that something fails.
+    const count = failing > 0 && !windowTitle.startsWith("(") ? `(${failing}) ` : "";
+    document.title = `${count}${windowTitle} · Chat bridge`;
   }, [windowTitle, failing]);
   // An effect that runs after the first paint could take the focus from a field that the user has already chosen.
   useLayoutEffect(() => {

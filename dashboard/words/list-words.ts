@@ -1,7 +1,7 @@
 import { RESULT_MEANINGS } from "../../contract/deliveries";
 import { healthLabel } from "../../contract/health-states";
 import { stateLabel, WORKSPACE_STATES, type WorkspaceState } from "../../contract/workspace-states";
-import { lastContact } from "../../proto/json/last-contact";
+import { lastContact } from "../../contract/last-contact";
 import type { PeriodShape, StateCounts, SummaryShape, WorkspaceShape } from "../../proto/json/shapes";
 import { TONES, type Tone } from "./health-words";
 import { fromNow } from "./time-words";

@@ -1,5 +1,15 @@
-import type { DeliveryResult } from "../../contract/deliveries";
-import type { SummaryShape } from "./shapes";
+import type { DeliveryResult } from "./deliveries";
+
+/** The last poll of a bridge, and the last attempt to push to it. Times are ISO 8601; null means never. */
+interface Contacts {
+  readonly lastPollAt: string | null;
+  /** The status is 0 when there was no answer. */
+  readonly lastAttempt: {
+    readonly at: string;
+    readonly result: DeliveryResult;
+    readonly status: number;
+  } | null;
+}
 
 /** The last poll of a bridge, or the last attempt to push to it, whichever is later. */
 export interface LastContact {
@@ -11,10 +21,7 @@ export interface LastContact {
 }
 
 /** Returns the last contact with a bridge; null if there was none. */
-export function lastContact({
-  lastPollAt,
-  lastAttempt,
-}: Pick<SummaryShape, "lastPollAt" | "lastAttempt">): LastContact | null {
+export function lastContact({ lastPollAt, lastAttempt }: Contacts): LastContact | null {
   if (lastAttempt !== null && (lastPollAt === null || Date.parse(lastAttempt.at) > Date.parse(lastPollAt))) {
     const { at, result, status } = lastAttempt;
     return { at, result, words: status === 0 ? result : String(status) };
