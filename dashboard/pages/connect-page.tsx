@@ -36,7 +36,7 @@ export function ConnectPage({ publicUrl }: { readonly publicUrl: string }) {
     ...(pushes && targetUrl.trim() === "" ? { targetUrl: "Enter the target URL." } : {}),
   };
   return (
-    <div class="narrow">
+    <div class="narrow at-start">
       <PageHeading title="Connect a workspace" />
       <Form class="card" action={connecting} fields={pushes ? FIELDS : FIELDS.slice(0, 2)} missing={missing}>
         <Field

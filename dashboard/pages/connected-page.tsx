@@ -2,6 +2,7 @@ import type { WorkspaceWithSecret } from "../../proto/json/shapes";
 import { PageHeading } from "../parts/page-heading";
 import { SecretCard } from "../parts/secret-card";
 import { Link } from "../router";
+import { FirstRequestCard } from "../workspace/first-request-card";
 import { NextStepsCard } from "../workspace/next-steps-card";
 import { LivenessBadge, LivenessNotice } from "../workspace/liveness";
 import { useTicks } from "../workspace/use-ticks";
@@ -19,12 +20,13 @@ export function ConnectedPage({ made, publicUrl }: ConnectedPageProps) {
   const { workspace = made.workspace, health, liveness, updatedAt } = useWorkspace(id);
   const ticks = useTicks(id);
   return (
-    <div class="narrow roomy">
+    <div class="narrow roomy at-start">
       <PageHeading title={`${name} is connected`}>
         <LivenessBadge liveness={liveness} />
       </PageHeading>
       <LivenessNotice liveness={liveness} updatedAt={updatedAt} />
       <SecretCard made={made} publicUrl={publicUrl} />
+      <FirstRequestCard made={made} health={health} publicUrl={publicUrl} />
       <NextStepsCard workspace={workspace} health={health} used={ticks} />
       <div class="row">
         <Link class="button look-primary" href={`/workspaces/${id}`}>

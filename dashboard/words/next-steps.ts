@@ -14,10 +14,15 @@ export interface Step {
   readonly at: string | null;
 }
 
+/** Returns the time of the first signed POST, or else of the last poll; null if the bridge has sent neither. */
+export function firstRequestAt(health: HealthShape): string | null {
+  return health?.firstPostAt ?? (health?.mode === "poll" ? health.lastPollAt : null);
+}
+
 /** Returns the steps until a bridge is connected, in order. */
 export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
   const lastPollAt = health?.mode === "poll" ? health.lastPollAt : null;
-  const requestAt = health?.firstPostAt ?? lastPollAt;
+  const requestAt = firstRequestAt(health);
   const deliveryAt = health?.mode === "push" ? (health.lastSuccess?.at ?? null) : lastPollAt;
   return [
     // A bridge that signs its requests has the secret.

@@ -30,6 +30,17 @@ const isShownWhole = (page: Page, selector: string) =>
     `(([e]) => e.scrollWidth <= e.clientWidth && e.getBoundingClientRect().right <= innerWidth)(document.querySelectorAll(${JSON.stringify(selector)}))`,
   );
 
+/** Keys, and the tab that each of them chooses, in this order from the first tab. */
+const KEYS = [
+  ["ArrowLeft", "Go"],
+  ["ArrowRight", "curl"],
+  ["ArrowRight", "TypeScript"],
+  ["End", "Go"],
+  ["Home", "curl"],
+  ["ArrowRight", "TypeScript"],
+  ["ArrowRight", "Python"],
+] as const;
+
 describe.each(LOOKS)("on %s,", (_look, options) => {
   test("the page of a new poll workspace lists the setup steps, and marks each step as done without a reload", async () => {
     const { page } = await browser.visitSignedIn(dashboardUrl, "/connect", options);
@@ -69,6 +80,65 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await page.reload();
     await page.getByText("Live", { exact: true }).waitFor();
     await untilCount(page.getByText("What to do next"), 0);
+  });
+
+  test("the page of a new workspace waits for its first signed request, and shows programs that send one", async () => {
+    const { page } = await browser.visitSignedIn(dashboardUrl, "/connect", options);
+    await page.getByLabel("Name").fill("First club");
+    await page.getByRole("button", { name: "Connect" }).click();
+    const card = page.locator(".first-request");
+    const status = card.getByRole("status");
+    await status.getByText("Waiting for your bridge …").waitFor();
+    const secret = await page.locator("[data-secret]").innerText();
+    const id = /WORKSPACE_ID=(\S+)/.exec(await page.locator(".snippet pre").innerText())?.[1] ?? "";
+
+    const code = card.locator("pre");
+    const tab = (name: string) => card.getByRole("tab", { name, exact: true });
+    const isChosen = (name: string) => card.getByRole("tab", { name, exact: true, selected: true }).waitFor();
+    await isChosen("curl");
+    // The focus goes to the chosen tab, and from there to the button that copies the code and to the code.
+    await tab("curl").focus();
+    for (const [key, name] of KEYS) {
+      await page.keyboard.press(key);
+      await isChosen(name);
+      expect(await page.evaluate("document.activeElement.textContent")).toBe(name);
+      const text = await code.innerText();
+      expect([name, text.includes(`/hooks/${id}`), text.includes(secret)]).toEqual([name, true, false]);
+      expect(await card.getByRole("tabpanel", { name, exact: true }).count()).toBe(1);
+    }
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByText("Copied the code.").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(await code.textContent());
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("PRE");
+    const size = options.viewport ?? DESKTOP;
+    await expectUsable(page, "first request, waiting", [{ width: 320, height: 700 }, size]);
+
+    expect((await post(url, { id, secret: `not ${secret}` }, COMMAND)).status).toBe(401);
+    await untilCount(status.getByText("Waiting for your bridge …"), 1);
+    expect((await post(url, { id, secret }, COMMAND)).status).toBe(202);
+    await status.getByText("The first signed request has arrived").waitFor();
+    await expectUsable(page, "first request, arrived", [size]);
+
+    // The next workspace that this person connects shows the same language.
+    await page.goto(`${dashboardUrl}/connect`);
+    await page.getByLabel("Name").fill("Second club");
+    await page.getByRole("button", { name: "Connect" }).click();
+    await isChosen("Python");
+  });
+
+  test("the page and the form begin at the same place as the list", async () => {
+    const { page } = await browser.visitSignedIn(dashboardUrl, "/", options);
+    const left = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((e) => e.getBoundingClientRect().left);
+    const list = await left("h1");
+    await page.goto(`${dashboardUrl}/connect`);
+    await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
+    expect([await left("h1"), await left("form")]).toEqual([list, list]);
   });
 
   test("the steps of a new push workspace wait for a signed request and an accepted push", async () => {

@@ -1,0 +1,29 @@
+import { useState } from "preact/hooks";
+import { LANGUAGES, type Language } from "../words/first-request";
+
+const KEY = "language";
+
+/** The language in which the user reads code. Local storage keeps it in this browser. */
+export function useLanguage(): readonly [Language, (language: Language) => void] {
+  const [language, setLanguage] = useState(readLanguage);
+  return [
+    language,
+    (chosen) => {
+      setLanguage(chosen);
+      try {
+        localStorage.setItem(KEY, chosen);
+      } catch {
+        // Storage is blocked, so the choice lasts until the page is closed.
+      }
+    },
+  ];
+}
+
+function readLanguage(): Language {
+  try {
+    const stored = localStorage.getItem(KEY);
+    return LANGUAGES.find(({ name }) => name === stored)?.name ?? "curl";
+  } catch {
+    return "curl";
+  }
+}
