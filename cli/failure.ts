@@ -67,7 +67,10 @@ export function callFailure(error: ServiceError, { address, role, isRead }: Call
     case status.PERMISSION_DENIED:
       return failure(EXIT.TOKEN, `${core} does not allow this call with this token: ${details}`);
     case status.NOT_FOUND:
-      return failure(EXIT.NOT_FOUND, `${details}; run chat-bridge workspace list to see all workspaces`);
+      return failure(
+        EXIT.NOT_FOUND,
+        `${details}; run chat-bridge workspace list to see the workspaces of the token`,
+      );
     case status.FAILED_PRECONDITION:
     case status.ABORTED:
       return failure(EXIT.NO, `core rejected the call: ${details}`);

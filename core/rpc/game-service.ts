@@ -153,7 +153,7 @@ class Publisher {
       if (spans === undefined || "fault" in decoded) return prepared;
       return { ...prepared, traceparent: spans.contextOf(decoded.message.traceparent) };
     }
-    if (prepared.outcome === "unknown-workspace") return this.#toResult(prepared);
+    if (prepared.outcome === "unknown-workspace") return this.#unknown(caller);
     return this.#invalid(faultField(read.event, prepared.fault), prepared.fault);
   }
 
@@ -175,14 +175,18 @@ class Publisher {
       case "stale":
         return refusedResult(PublishRefusal.STALE, "fence", WHY_STALE);
       case "unknown-workspace":
-        return refusedResult(
-          PublishRefusal.UNKNOWN_WORKSPACE,
-          "workspace_id",
-          "no workspace with this id is connected to a bridge",
-        );
+        return refusedResult(PublishRefusal.UNKNOWN_WORKSPACE, "workspace_id", WHY_UNKNOWN);
       default:
         return publishedResult(outcome);
     }
+  }
+
+  /** The result for an event whose workspace does not exist, or is outside the scope of a limited token. */
+  #unknown({ name, workspaces }: Caller): PublishResult {
+    const result = this.#toResult({ outcome: "unknown-workspace" });
+    if (workspaces === undefined) return result;
+    const why = `${WHY_UNKNOWN}, or the token ${name} may not use it`;
+    return refusedResult(PublishRefusal.UNKNOWN_WORKSPACE, "workspace_id", why);
   }
 
   #invalid(field: string, { message }: OutboundFault): PublishResult {
@@ -191,6 +195,7 @@ class Publisher {
   }
 }
 
+const WHY_UNKNOWN = "no workspace with this id is connected to a bridge";
 const WHY_STALE =
   "the stream no longer owns the workspace's shard, or the delivery was acked or delivered again: drop the work that led to this event";
 

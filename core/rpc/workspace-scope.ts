@@ -2,9 +2,8 @@ import { status, type ServiceError, type StatusObject } from "@grpc/grpc-js";
 import type { WorkspaceServiceServer } from "../../proto/gen/chatbridge/v1/workspace";
 import { isInScope } from "../domain/caller";
 import { parseWorkspaceId } from "../domain/workspace";
-import { NOT_FOUND } from "../operations/workspaces";
 import { callerOf, type ServedCall } from "./call-caller";
-import { accepted, StatusError, toStatus, type ReportFault } from "./status";
+import { StatusError, toStatus, type ReportFault } from "./status";
 
 /**
  * The methods that limited tokens may call although their requests have no workspace id. These methods consult the
@@ -56,5 +55,8 @@ function checkScope(method: string, call: ScopedCall): void {
     const limited = `the token ${caller.name} is limited to some workspaces, so it cannot make this call: use another token`;
     throw new StatusError(status.PERMISSION_DENIED, limited);
   }
-  if (!isInScope(caller, parseWorkspaceId(workspaceId) ?? "")) accepted(NOT_FOUND);
+  if (!isInScope(caller, parseWorkspaceId(workspaceId) ?? "")) {
+    const limited = `there is no such workspace, or the token ${caller.name} may not see it`;
+    throw new StatusError(status.NOT_FOUND, limited);
+  }
 }

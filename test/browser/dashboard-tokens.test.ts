@@ -71,3 +71,11 @@ test("the page of a workspace lists each change as soon as it is made, with the 
   await entries.nth(5).getByText("Created").waitFor();
   await expectUsable(page, "the changes of a workspace");
 });
+
+test("the page of a workspace that a limited token may not see says so", async () => {
+  const { page } = visitor;
+  const others = await service.workspaces.make({ name: "Nobody's business" });
+  await page.goto(`${dashboard.url}/workspaces/${others.id}`);
+  await page.getByText("is not valid for it").waitFor();
+  expect(await page.content()).not.toContain("Nobody's business");
+});
