@@ -36,6 +36,7 @@ Settings, from the environment:
   BASE_URL          base address of the service for bridges (http://127.0.0.1:8080), for listen and new workspaces
   WORKSPACE_ID      id of a workspace, for listen
   SIGNING_SECRET    the secret for listen, sign and verify
+  NO_COLOR, FORCE_COLOR   1 turns colour off or on; by default, only a terminal shows colour
 
 Roles of tokens:
   publish, tail events              a token with the role game

@@ -67,6 +67,8 @@ The result of a rule is "ok", "FAILED", "partly" (the part that was checked is n
 says what was not checked), "not reached" (there was no connection) or "skipped" (another rule must
 pass first).
 
+On a terminal, the results are in colour. NO_COLOR=1 turns colour off, and FORCE_COLOR=1 turns it on.
+
 Exit code: 0 when no rule is broken, 1 when a rule is broken, 2 when the command is invalid, 69 when
 an address is unreachable, nothing polls or --listen is in use, 70 when the check itself fails, and
 141 when the reader of the output has closed the pipe.

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { inspect, types } from "node:util";
+import { coloured, hasColour } from "../terminal-colour";
 import { HELP } from "./help";
 import { readCommand, type Command } from "./options";
 import { checkBridge } from "./push/check-bridge";
@@ -38,18 +39,30 @@ async function main(): Promise<number> {
       }
       return 0;
     case "wrong":
-      for (const fault of command.faults) process.stderr.write(`chat-bridge-check: ${fault}\n`);
+      for (const fault of command.faults) process.stderr.write(`${failed()} ${fault}\n`);
       process.stderr.write("chat-bridge-check --help lists all options\n");
       return WRONG_COMMAND;
     case "bridge":
     case "poller":
     case "service": {
       const result = await check(command);
-      process.stdout.write(command.json ? `${JSON.stringify(result, undefined, 2)}\n` : summaryOf(result));
+      process.stdout.write(
+        command.json ? `${JSON.stringify(result, undefined, 2)}\n` : summaryOf(result, isColoured()),
+      );
       if (result.ok) return 0;
       return result.rules.some(({ verdict }) => verdict === "failed") ? BROKEN : NOT_REACHED;
     }
   }
+}
+
+function isColoured(): boolean {
+  return hasColour(process.stdout, process.env);
+}
+
+/** Returns the beginning of an error message. */
+function failed(): string {
+  const name = "chat-bridge-check:";
+  return hasColour(process.stderr, process.env) ? coloured("bad", name) : name;
 }
 
 /** Returns the output of `--version`, with the version of the kit's package. */
@@ -61,7 +74,7 @@ function versionText(): string {
 
 function check(command: Extract<Command, { readonly json: boolean }>): Promise<CheckResult> {
   const { json } = command;
-  const progress = json ? NO_PROGRESS : createPrinter(process.stdout, process.stderr);
+  const progress = json ? NO_PROGRESS : createPrinter(process.stdout, process.stderr, isColoured());
   if (command.is === "poller") {
     // The output of --json contains only the result.
     const onListening = (place: PollerPlace) =>
@@ -88,11 +101,11 @@ main().then(
   (code) => (process.exitCode = code),
   (error: unknown) => {
     if (types.isNativeError(error) && "syscall" in error && error.syscall === "listen") {
-      process.stderr.write(`chat-bridge-check: ${error.message}; give another address with --listen\n`);
+      process.stderr.write(`${failed()} ${error.message}; give another address with --listen\n`);
       process.exitCode = NOT_REACHED;
       return;
     }
-    process.stderr.write(`chat-bridge-check: internal error: ${inspect(error)}\n`);
+    process.stderr.write(`${failed()} internal error: ${inspect(error)}\n`);
     process.exitCode = OWN_FAULT;
   },
 );

@@ -1,3 +1,4 @@
+import { coloured, type Look } from "../terminal-colour";
 import type { CheckResult, RuleResult } from "./result";
 import type { CheckProgress } from "./rule";
 
@@ -12,22 +13,42 @@ const LABELS: Readonly<Record<RuleResult["verdict"], string>> = {
   skipped: "skipped",
 };
 
+const LOOKS: Readonly<Record<RuleResult["verdict"], Look>> = {
+  passed: "good",
+  failed: "bad",
+  "not reached": "bad",
+  "partly checked": "warning",
+  skipped: "dim",
+};
+
 /** Returns the report's lines about the result of a rule. */
-export function lineOf(result: RuleResult): string {
-  return line(result.verdict, result.id, wordsOf(result));
+export function lineOf(result: RuleResult, hasColour = false): string {
+  return line(result.verdict, result.id, wordsOf(result), hasColour);
 }
 
-function line(verdict: RuleResult["verdict"], what: string, words: readonly string[]): string {
-  const head = `  ${LABELS[verdict].padEnd(8)} ${what}`.padEnd(INDENT - 1);
-  return `${head} ${words.map(wrapped).join(`\n${" ".repeat(INDENT)}`)}`;
+function line(
+  verdict: RuleResult["verdict"],
+  what: string,
+  words: readonly string[],
+  hasColour: boolean,
+): string {
+  const label = LABELS[verdict];
+  const rest = `${"".padEnd(8 - label.length)} ${what}`.padEnd(INDENT - 3 - label.length);
+  const shown = hasColour ? coloured(LOOKS[verdict], label) : label;
+  return `  ${shown}${rest} ${words.map(wrapped).join(`\n${" ".repeat(INDENT)}`)}`;
 }
 
 /** Returns one line for each reason, with all rules that were skipped for that reason. */
-function skippedLines(rules: readonly RuleResult[]): readonly string[] {
+function skippedLines(rules: readonly RuleResult[], hasColour: boolean): readonly string[] {
   const skipped = rules.filter((rule) => rule.verdict === "skipped");
   return [...new Set(skipped.map(({ why }) => why))].map((reason) => {
     const ids = skipped.filter(({ why }) => why === reason).map(({ id }) => id);
-    return line("skipped", `${ids.length} ${ids.length === 1 ? "rule" : "rules"}`, [reason, ids.join(", ")]);
+    return line(
+      "skipped",
+      `${ids.length} ${ids.length === 1 ? "rule" : "rules"}`,
+      [reason, ids.join(", ")],
+      hasColour,
+    );
   });
 }
 
@@ -53,9 +74,9 @@ function wordsOf(result: RuleResult): readonly string[] {
 
 /**
  * Returns the end of the report: the skipped rules, the requirements that cannot be checked, the broken rules again, and
- * the counts.
+ * the counts with the verdict in the last line.
  */
-export function summaryOf({ rules, blind, mode }: CheckResult): string {
+export function summaryOf({ rules, blind, mode, ok }: CheckResult, hasColour = false): string {
   const what = mode === "service" ? "service" : "bridge";
   const count = (wanted: RuleResult["verdict"]) => rules.filter(({ verdict }) => verdict === wanted).length;
   const counts = [
@@ -64,7 +85,7 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
     `${count("partly checked")} partly checked`,
     `${count("skipped")} skipped`,
   ];
-  const broken = rules.filter(({ verdict }) => verdict === "failed").map(lineOf);
+  const broken = rules.filter(({ verdict }) => verdict === "failed").map((rule) => lineOf(rule, hasColour));
   const isReached = count("not reached") === 0;
   const conclusion =
     count("failed") > 0
@@ -73,13 +94,13 @@ export function summaryOf({ rules, blind, mode }: CheckResult): string {
         ? `this ${what} follows the contract, as far as it was checked`
         : `there was no connection, so there is no verdict on this ${what}`;
   return [
-    ...skippedLines(rules),
+    ...skippedLines(rules, hasColour),
     ...(isReached
       ? ["", "Not checked, because it cannot be seen from outside:", ...blind.map((what) => `  - ${what}`)]
       : []),
     ...(broken.length === 0 ? [] : ["", `The rules that this ${what} breaks:`, ...broken]),
     "",
-    `${counts.join(", ")}: ${conclusion}`,
+    `${counts.join(", ")}: ${hasColour ? coloured(ok ? "good" : "bad", conclusion) : conclusion}`,
     "",
   ].join("\n");
 }
@@ -93,7 +114,7 @@ interface Output {
  * Prints the result of each rule to `output`, unless the rule was skipped. Prints the progress to `beside`: on a
  * terminal, in one line that is overwritten; otherwise, only one line for each long wait.
  */
-export function createPrinter(output: Output, beside: Output): CheckProgress {
+export function createPrinter(output: Output, beside: Output, hasColour = false): CheckProgress {
   const isTerminal = beside.isTTY === true;
   const say = (text: string) => void (isTerminal && beside.write(`\r\u001b[K${text}`));
   return {
@@ -105,7 +126,7 @@ export function createPrinter(output: Output, beside: Output): CheckProgress {
     judged(result) {
       say("");
       if (result.verdict === "skipped") return;
-      output.write(`${lineOf(result)}\n`);
+      output.write(`${lineOf(result, hasColour)}\n`);
     },
   };
 }

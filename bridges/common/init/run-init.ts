@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { styleText } from "node:util";
 import { SettingsError } from "../../../runtime/settings";
 import { BRIDGE_SETTINGS } from "../bridge-settings";
 import { readAll, readTable, type OwnSettings } from "../read-table";
@@ -13,6 +14,7 @@ import { findServiceCli, type ServiceCli } from "./service-cli";
 import { readSettingsFile, writeSettingsFile } from "./settings-file";
 import { startLine } from "./start-line";
 
+const LOOKS = { ok: "green", note: "yellow", problem: "red" } as const;
 const EXIT_DONE = 0;
 const EXIT_PROBLEM = 1;
 /** The address of the service that `npm start` runs, unless it has other settings. */
@@ -245,7 +247,8 @@ export class Init<Table extends SettingTable> {
 
   /** Prints a finding. Returns false for a problem. */
   #show({ is, text, advice = [] }: Finding): boolean {
-    say(`  ${is.padEnd(7)}  ${text}`);
+    // `styleText` adds colour only on a terminal, and respects NO_COLOR and FORCE_COLOR.
+    say(`  ${styleText(LOOKS[is], is, { stream: process.stdout })}${"".padEnd(7 - is.length)}  ${text}`);
     for (const line of advice) say(`           ${line}`);
     return is !== "problem";
   }

@@ -262,3 +262,15 @@ test("the command prints the faults of all options together, and exits with 2", 
   ];
   for (const fault of faults) expect(errors).toContain(fault);
 });
+
+test("the report and errors are in colour only with FORCE_COLOR or on a terminal", async () => {
+  const { url, close } = await startKitBridge();
+  const [coloured, plain] = await Promise.all(
+    [{ FORCE_COLOR: "1" }, {}].map((environment) => run(`--url ${url.href} --only rotation`, environment)),
+  );
+  await close();
+  const escape = "  \u001b[32mok\u001b[39m       ";
+  expect([coloured?.output.includes(escape), plain?.output.includes("\u001b")]).toEqual([true, false]);
+  const { errors } = await run("--what", { FORCE_COLOR: "1" });
+  expect(errors.startsWith("\u001b[31mchat-bridge-check:\u001b[39m Unknown option")).toBe(true);
+});

@@ -1,13 +1,16 @@
+import { stripVTControlCharacters } from "node:util";
 import { array, assert, constantFrom, property, string, stringMatching, uint8Array } from "fast-check";
 import { MALFORMED, WRONG } from "../../check/bad-signatures";
 import { createEventMaker, wordOf } from "../../check/events/event-maker";
 import { inboundFault } from "../../check/inbound-fields";
-import { lineOf } from "../../check/report";
+import { lineOf, summaryOf } from "../../check/report";
+import type { RuleResult } from "../../check/result";
 import { checkService } from "../../check/service/check-service";
 import { DM_CASES, TEXT_CASES, UNKNOWN_CASES } from "../../check/service/inbound-cases";
 import { envelopeFault } from "../../check/service/envelope-fault";
 import { secretFault } from "../../secret-form";
 import { sign, verify } from "../../signature";
+import { coloured } from "../../terminal-colour";
 import { startBrokenService, type Alter } from "./broken-bridges/broken-service";
 
 // The check of rate limits pauses between its bursts. The stubs count requests and ignore the time, so pauses would
@@ -112,6 +115,31 @@ test("a line of the report keeps all words, and is wrapped at spaces", () => {
       for (const each of line.split("\n")) expect(each.length).toBeLessThanOrEqual(100);
     }),
   );
+});
+
+test("a line and a summary with colour read as the same text without colour", () => {
+  const rule = { id: "rule", says: "The bridge answers.", ms: 1 };
+  const results: readonly RuleResult[] = [
+    { ...rule, verdict: "passed" },
+    { ...rule, verdict: "failed", found: "found", fix: "fix" },
+    { ...rule, verdict: "not reached", found: "found", fix: "fix" },
+    { ...rule, verdict: "partly checked", why: "why" },
+    { ...rule, verdict: "skipped", why: "why" },
+  ];
+  for (const result of results) {
+    expect(lineOf(result, true)).not.toBe(lineOf(result));
+    expect(stripVTControlCharacters(lineOf(result, true))).toBe(lineOf(result));
+  }
+  const checked = {
+    mode: "bridge",
+    of: "http://localhost",
+    ok: false,
+    rules: results,
+    blind: ["x"],
+  } as const;
+  expect(stripVTControlCharacters(summaryOf(checked, true))).toBe(summaryOf(checked));
+  const verdict = coloured("bad", "this bridge breaks the contract");
+  expect(summaryOf(checked, true).endsWith(`1 skipped: ${verdict}\n`)).toBe(true);
 });
 
 const LIMITED = Buffer.from('{"statusCode":429,"message":"too many","error":"Too Many Requests"}');
