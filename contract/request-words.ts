@@ -97,6 +97,8 @@ const CAUSES: Readonly<Record<SignatureCause, readonly [reason: string, fix: str
   ],
 };
 
+/** The characters that change the direction of the text after them. The name of an unknown field can contain them. */
+const TEXT_DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const SLOW_DOWN = "Send more slowly, and retry after the time in Retry-After.";
 /** Above this difference, a timestamp cannot be in seconds. */
 const SECONDS_MAX = 1e11;
@@ -131,7 +133,10 @@ export function refusalWords(refused: RefusalFacts): RefusalWords {
         fix: "Send one JSON object in UTF-8.",
       };
     case "invalid":
-      return { reason: `${message}.`, fix: "Change the request; a retry gets the same answer." };
+      return {
+        reason: `${message.replaceAll(TEXT_DIRECTION, "\ufffd")}.`,
+        fix: "Change the request; a retry gets the same answer.",
+      };
     case "signature":
       return causeWords(cause ?? "unknown");
     case "push-workspace":

@@ -9,6 +9,7 @@ import type {
   OperatorTestShape,
   SendAgainShape,
   SessionShape,
+  SignatureCheckShape,
   StateCounts,
   SummariesShape,
   TestOutcome,
@@ -42,6 +43,7 @@ export class ApiError extends Error {
 }
 
 const NOT_SIGNED_IN = 401;
+const CHECK_SIGNATURE = "/check-signature";
 let whenSignedOut: () => void = () => undefined;
 const whenUnanswered = new Set<(status: number) => void>();
 const whenWritten = new Set<() => void>();
@@ -89,7 +91,7 @@ async function ask<Answer>(
   if (answer === undefined) throw unanswered(0, method, path, "The dashboard's server cannot be reached.");
   if (answer.ok) {
     const value = (answer.status === 204 ? undefined : await answer.json()) as Answer;
-    if (method !== "GET" && path !== "/session") for (const then of whenWritten) then();
+    if (isWrite(method, path)) for (const then of whenWritten) then();
     return value;
   }
   if (answer.status === NOT_SIGNED_IN && path !== "/session") whenSignedOut();
@@ -97,6 +99,11 @@ async function ask<Answer>(
   const words = refusal.message ?? `The server answered with ${answer.status}.`;
   if (UNANSWERED.has(answer.status)) throw unanswered(answer.status, method, path, words);
   throw new ApiError(answer.status, words, refusal.field);
+}
+
+/** Whether a request can change something. */
+function isWrite(method: string, path: string): boolean {
+  return method !== "GET" && path !== "/session" && !path.endsWith(CHECK_SIGNATURE);
 }
 
 /** Sends a request. Returns undefined when there is no answer. Throws when the caller aborts the request. */
@@ -120,10 +127,9 @@ function unanswered(status: number, method: string, path: string, words: string)
   if (method === "GET") {
     return new ApiError(status, `${words} This could not be loaded; the page retries automatically.`);
   }
-  const isWrite = path !== "/session";
   return new ApiError(
     status,
-    isWrite
+    isWrite(method, path)
       ? `${status === 0 ? "The dashboard's server" : "The service"} did not answer. It is unknown whether this was done: check before you try again.`
       : `${words} Try again later.`,
   );
@@ -188,6 +194,9 @@ export const api = {
   disconnect: (id: string) => ask<WorkspaceShape>("POST", of(id, "/disconnect")),
   rotateSecret: (id: string) => ask<WorkspaceWithSecret>("POST", of(id, "/rotate-secret")),
   sendTestEvent: (id: string) => ask<TestOutcome>("POST", of(id, "/test-event")),
+  /** @param text the exact body of a post, or the query string of a poll */
+  checkSignature: (id: string, part: "body" | "query", text: string, header: string) =>
+    ask<SignatureCheckShape>("POST", of(id, CHECK_SIGNATURE), { part, text, header }),
   /** The URL of a workspace's stream of server-sent events. */
   watchUrl: (id: string) => `/api${of(id, "/watch")}`,
 };

@@ -17,7 +17,7 @@ export interface ConnectedPageProps {
 /** Shows the secret of a new workspace, and the steps until its bridge is connected. */
 export function ConnectedPage({ made, publicUrl }: ConnectedPageProps) {
   const { id, name } = made.workspace;
-  const { workspace = made.workspace, health, liveness, updatedAt } = useWorkspace(id);
+  const { workspace = made.workspace, health, requests, liveness, updatedAt } = useWorkspace(id);
   const ticks = useTicks(id);
   return (
     <div class="narrow roomy at-start">
@@ -26,8 +26,8 @@ export function ConnectedPage({ made, publicUrl }: ConnectedPageProps) {
       </PageHeading>
       <LivenessNotice liveness={liveness} updatedAt={updatedAt} />
       <SecretCard made={made} publicUrl={publicUrl} />
-      <FirstRequestCard made={made} health={health} publicUrl={publicUrl} />
-      <NextStepsCard workspace={workspace} health={health} used={ticks} />
+      <FirstRequestCard made={made} health={health} requests={requests} publicUrl={publicUrl} />
+      <NextStepsCard workspace={workspace} health={health} requests={requests} used={ticks} />
       <div class="row">
         <Link class="button look-primary" href={`/workspaces/${id}`}>
           Open the workspace

@@ -25,7 +25,8 @@ export interface WorkspacePageProps {
 }
 
 export function WorkspacePage({ id, tab, publicUrl }: WorkspacePageProps) {
-  const { workspace, health, deliveries, liveness, updatedAt, error, gone, changed } = useWorkspace(id);
+  const { workspace, health, deliveries, requests, liveness, updatedAt, error, gone, changed } =
+    useWorkspace(id);
   const [made, setMade] = useState<WorkspaceWithSecret | undefined>(undefined);
   const now = useNow(60_000);
 
@@ -73,6 +74,7 @@ export function WorkspacePage({ id, tab, publicUrl }: WorkspacePageProps) {
           workspace={workspace}
           health={health}
           deliveries={deliveries}
+          requests={requests}
           liveness={liveness}
           isStale={isStale}
         />

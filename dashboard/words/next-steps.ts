@@ -1,5 +1,7 @@
 import { LOGGED_SECONDS } from "../../contract/deliveries";
-import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import { REQUEST_BUCKET_MINUTES, REQUEST_BUCKETS } from "../../contract/requests";
+import type { DeliveryShape, HealthShape, RequestsShape, WorkspaceShape } from "../../proto/json/shapes";
+import { blockingRefusal } from "./request-rows";
 import { oldestKept } from "./delivery-list";
 
 /** A step that an operator confirms, because the service cannot detect it. */
@@ -15,19 +17,43 @@ export interface Step {
 }
 
 /** Returns the time of the first signed POST, or else of the last poll; null if the bridge has sent neither. */
-export function firstRequestAt(health: HealthShape): string | null {
+function firstRequestAt(health: HealthShape): string | null {
   return health?.firstPostAt ?? (health?.mode === "poll" ? health.lastPollAt : null);
 }
 
-/** Returns the steps until a bridge is connected, in order. */
-export function nextSteps(health: HealthShape, ticks: Ticks): readonly Step[] {
+/** The counts of accepted requests cover at least this many milliseconds. */
+const COUNTED_MS = REQUEST_BUCKET_MINUTES * (REQUEST_BUCKETS - 1) * 60_000;
+
+/**
+ * Returns the time of the first signed request; null if the bridge has sent none, or only requests that were refused.
+ *
+ * @param requests undefined while unknown
+ */
+export function acceptedRequestAt(health: HealthShape, requests?: RequestsShape): string | null {
+  const requestAt = firstRequestAt(health);
+  const hasPolled = health?.mode === "poll" && health.lastPollAt !== null;
+  // Core stores the time of the first signed request, also if the request was refused. Without a poll, and without an
+  // accepted request since then, that request was the only kind of request of the bridge.
+  const invalid = blockingRefusal(requests) && requests?.refusals.find(({ kind }) => kind === "invalid");
+  const isOnlyRefused =
+    invalid !== undefined && !hasPolled && Date.parse(invalid.at) - Date.parse(requestAt ?? "") < COUNTED_MS;
+  return isOnlyRefused ? null : requestAt;
+}
+
+/**
+ * Returns the steps until a bridge is connected, in order. A signed request that was refused does not complete the step
+ * "request".
+ *
+ * @param requests undefined while unknown
+ */
+export function nextSteps(health: HealthShape, ticks: Ticks, requests?: RequestsShape): readonly Step[] {
   const lastPollAt = health?.mode === "poll" ? health.lastPollAt : null;
   const requestAt = firstRequestAt(health);
   const deliveryAt = health?.mode === "push" ? (health.lastSuccess?.at ?? null) : lastPollAt;
   return [
     // A bridge that signs its requests has the secret.
     { is: "secret", done: ticks.stored || requestAt !== null, at: null },
-    { is: "request", done: requestAt !== null, at: requestAt },
+    { is: "request", done: acceptedRequestAt(health, requests) !== null, at: requestAt },
     { is: "delivery", done: deliveryAt !== null, at: deliveryAt },
     { is: "check", done: ticks.checked, at: null },
   ];

@@ -1,11 +1,13 @@
-import type { HealthShape, WorkspaceWithSecret } from "../../proto/json/shapes";
+import type { HealthShape, RequestsShape, WorkspaceWithSecret } from "../../proto/json/shapes";
 import { CodeTabs } from "../parts/code-tabs";
 import { CopyButton } from "../parts/copy-button";
 import { Icon } from "../parts/icon";
 import { Instant } from "../parts/instant";
 import { firstRequest, LANGUAGES, secretCommand } from "../words/first-request";
 import { GUIDES } from "../words/guides";
-import { firstRequestAt } from "../words/next-steps";
+import { acceptedRequestAt } from "../words/next-steps";
+import { refusalSentence } from "../words/refusal-sentence";
+import { blockingRefusal } from "../words/request-rows";
 import { useLanguage } from "./use-language";
 
 export interface FirstRequestCardProps {
@@ -13,19 +15,19 @@ export interface FirstRequestCardProps {
   readonly health: HealthShape;
   /** Base URL at which bridges reach the service. */
   readonly publicUrl: string;
-  /** Why the service refused the newest request, if it refused it and accepted none so far. */
-  readonly refusal?: string | undefined;
+  /** Undefined while unknown. */
+  readonly requests: RequestsShape | undefined;
 }
 
 /** Shows a program that sends the first signed request, and whether such a request has arrived. */
-export function FirstRequestCard({ made, health, publicUrl, refusal }: FirstRequestCardProps) {
+export function FirstRequestCard({ made, health, requests, publicUrl }: FirstRequestCardProps) {
   const { id: workspaceId, mode } = made.workspace;
   const [language, chooseLanguage] = useLanguage();
   const secret = secretCommand(made.signingSecret);
   return (
     <section class="card first-request" aria-labelledby="first-request-title">
       <h2 id="first-request-title">Send the first request</h2>
-      <FirstRequestStatus at={firstRequestAt(health)} refusal={refusal} />
+      <FirstRequestStatus health={health} requests={requests} />
       <p class="hint">
         Set the secret in your shell, and run one of these programs. It sends a member's command
         {mode === "poll" && ", and fetches the events that wait"}.
@@ -48,29 +50,34 @@ export function FirstRequestCard({ made, health, publicUrl, refusal }: FirstRequ
   );
 }
 
-/** Says whether a signed request has arrived. Screen readers read out the change. */
-function FirstRequestStatus({
-  at,
-  refusal,
-}: {
-  readonly at: string | null;
-  readonly refusal: string | undefined;
-}) {
-  const state = at !== null ? "arrived" : refusal !== undefined ? "refused" : "waiting";
-  return (
-    <div class={`first-status is-${state}`} role="status">
-      {state === "waiting" ? (
-        <span class="dot" aria-hidden="true" />
-      ) : (
-        <Icon name={state === "arrived" ? "done" : "warn"} />
-      )}
-      {state === "waiting" && <span>Waiting for your bridge …</span>}
-      {state === "refused" && <span>The service refused a request: {refusal}</span>}
-      {at !== null && (
+/** Says whether the service has accepted a request, or why it refused one. Screen readers read out the change. */
+function FirstRequestStatus({ health, requests }: Pick<FirstRequestCardProps, "health" | "requests">) {
+  const at = acceptedRequestAt(health, requests);
+  const refused = blockingRefusal(requests);
+  if (at !== null) {
+    return (
+      <div class="first-status is-arrived" role="status">
+        <Icon name="done" />
         <span>
           The first signed request has arrived: <Instant at={at} as="ago" />
         </span>
-      )}
+      </div>
+    );
+  }
+  if (refused !== undefined) {
+    return (
+      <div class="first-status is-refused" role="status">
+        <Icon name="warn" />
+        <span>
+          The last request was refused with <bdi>{refusalSentence(refused)}</bdi>
+        </span>
+      </div>
+    );
+  }
+  return (
+    <div class="first-status is-waiting" role="status">
+      <span class="dot" aria-hidden="true" />
+      <span>Waiting for your bridge …</span>
     </div>
   );
 }

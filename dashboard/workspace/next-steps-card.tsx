@@ -1,24 +1,28 @@
 import type { ComponentChildren } from "preact";
-import type { HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import type { HealthShape, RequestsShape, WorkspaceShape } from "../../proto/json/shapes";
 import { ActionButton } from "../parts/action-button";
 import { CopyButton } from "../parts/copy-button";
 import { Icon } from "../parts/icon";
 import { Instant } from "../parts/instant";
 import { GUIDES } from "../words/guides";
+import { blockingRefusal } from "../words/request-rows";
+import { refusalSentence } from "../words/refusal-sentence";
 import { checkCommand, nextSteps, type Step } from "../words/next-steps";
 import type { UsedTicks } from "./use-ticks";
 
 export interface NextStepsCardProps {
   readonly workspace: WorkspaceShape;
   readonly health: HealthShape;
+  readonly requests: RequestsShape | undefined;
   readonly used: UsedTicks;
 }
 
 /**
  * Shows the steps until the bridge is connected. A step that the service detects is marked as done without a reload.
  */
-export function NextStepsCard({ workspace, health, used: { ticks, tick } }: NextStepsCardProps) {
-  const steps = nextSteps(health, ticks);
+export function NextStepsCard({ workspace, health, requests, used: { ticks, tick } }: NextStepsCardProps) {
+  const refused = blockingRefusal(requests);
+  const steps = nextSteps(health, ticks, requests);
   const done = steps.filter((step) => step.done).length;
   const command = checkCommand(workspace);
   const isPush = workspace.mode === "push";
@@ -29,7 +33,11 @@ export function NextStepsCard({ workspace, health, used: { ticks, tick } }: Next
     },
     request: {
       title: "The bridge sends a signed request",
-      todo: (
+      todo: refused ? (
+        <p role="status">
+          The last request was refused with <bdi>{refusalSentence(refused)}</bdi>
+        </p>
+      ) : (
         <p>
           Waiting for the first signed request. The <a href={GUIDES.bridge}>bridge guide</a> and the{" "}
           <a href={GUIDES.api}>API reference</a> show how to sign.

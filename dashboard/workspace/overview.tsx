@@ -1,10 +1,11 @@
-import type { DeliveryShape, HealthShape, WorkspaceShape } from "../../proto/json/shapes";
+import type { DeliveryShape, HealthShape, RequestsShape, WorkspaceShape } from "../../proto/json/shapes";
 import { useNow } from "../clock";
 import { minuteOf } from "../words/log-filter";
 import { isInUse, showsNextSteps } from "../words/next-steps";
 import { DeliveryLog } from "./delivery-log";
 import { HealthCard } from "./health-card";
 import { NextStepsCard } from "./next-steps-card";
+import { RequestsCard } from "./requests-card";
 import { TestEventCard } from "./test-event-card";
 import { TrafficCard } from "./traffic-card";
 import { useLogView } from "./use-log-view";
@@ -16,6 +17,7 @@ export interface OverviewProps {
   readonly health: HealthShape;
   /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
+  readonly requests: RequestsShape | undefined;
   readonly liveness: Liveness;
   /** Whether the shown state may be outdated. */
   readonly isStale: boolean;
@@ -26,7 +28,7 @@ export interface OverviewProps {
  * the steps or the chart have a column of their own, so that each card has the height of its content. The order of the
  * elements is the reading order on every screen, so the chart comes first when it is beside that column.
  */
-export function Overview({ workspace, health, deliveries, liveness, isStale }: OverviewProps) {
+export function Overview({ workspace, health, deliveries, requests, liveness, isStale }: OverviewProps) {
   const used = useTicks(workspace.id);
   const now = useNow(60_000);
   const isAlive = workspace.custom && workspace.connected;
@@ -54,10 +56,15 @@ export function Overview({ workspace, health, deliveries, liveness, isStale }: O
     <>
       <div class="overview">
         <HealthCard workspace={workspace} health={health} isStale={isStale} />
-        {isNew ? <NextStepsCard workspace={workspace} health={health} used={used} /> : traffic}
+        {isNew ? (
+          <NextStepsCard workspace={workspace} health={health} requests={requests} used={used} />
+        ) : (
+          traffic
+        )}
         {isAlive && (
           <div key="aside" class="overview-aside">
             <TestEventCard workspace={workspace} health={health} liveness={liveness} />
+            <RequestsCard workspace={workspace} requests={requests} />
           </div>
         )}
         {isNew && traffic}

@@ -1,4 +1,10 @@
-import type { DeliveryShape, HealthShape, Mode, WorkspaceShape } from "../../proto/json/shapes";
+import type {
+  DeliveryShape,
+  HealthShape,
+  Mode,
+  RequestsShape,
+  WorkspaceShape,
+} from "../../proto/json/shapes";
 import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
@@ -13,6 +19,8 @@ export interface ShownWorkspace {
   readonly health: HealthShape;
   /** Newest first; undefined while loading. */
   readonly deliveries: readonly DeliveryShape[] | undefined;
+  /** The bridge's requests of the last hour; undefined until the stream reports them. */
+  readonly requests: RequestsShape | undefined;
   readonly liveness: Liveness;
   /**
    * Time at which the page was last live; undefined while the page is live, and until it becomes live for the first
@@ -29,6 +37,7 @@ export const NOTHING_SHOWN: ShownWorkspace = {
   workspace: undefined,
   health: null,
   deliveries: undefined,
+  requests: undefined,
   liveness: "connecting",
   updatedAt: undefined,
   error: undefined,
@@ -193,6 +202,10 @@ export class WorkspaceWatch {
       void this.#catchUp();
       // The mode was switched elsewhere. The mode is a part of the workspace, so the workspace is read again.
       if (this.#mode !== undefined && (health?.mode ?? "none") !== this.#mode) void this.#read("itself");
+    });
+    stream.addEventListener("requests", ({ data }: MessageEvent<string>) => {
+      this.#awaitReport();
+      this.#show({ requests: JSON.parse(data) as RequestsShape });
     });
     stream.addEventListener("delivery", ({ data }: MessageEvent<string>) => {
       void this.#catchUp();

@@ -21,6 +21,7 @@ import { addSessionRoutes, currentSession, usedSession, type SessionContext } fr
 import type { Session } from "./session";
 import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
+import { addSignatureRoute } from "./signature-route";
 import { addWatchRoute } from "./watch-route";
 import { addFailedEventsRoute, addStoredRoutes } from "./stored-routes";
 import { createWorkspaceClient, type OperatorOf } from "./workspace-client";
@@ -131,6 +132,7 @@ async function addApi(
     addWorkspaceRoutes(signedIn, operatorOf);
     addConnectionRoutes(signedIn, operatorOf);
     addStoredRoutes(signedIn, operatorOf);
+    addSignatureRoute(signedIn, operatorOf);
   });
   // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.
   await api.register(async (signedIn) => {

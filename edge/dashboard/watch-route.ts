@@ -14,6 +14,7 @@ import {
 } from "./core-answer";
 import type { Session } from "./session";
 import type { OperatorOf } from "./workspace-client";
+import { toRequestsShape } from "../../proto/json/request-json";
 import { toDeliveryShape, toHealthShape } from "../../proto/json/workspace-json";
 
 export interface WatchContext {
@@ -47,7 +48,7 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
  * Adds `GET /workspaces/:id/watch`, which streams the changes of a workspace as server-sent events (SSE): `health`,
- * `delivery`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core answers, or
+ * `delivery`, `requests`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core answers, or
  * `unavailable` if core does not.
  *
  * When core disconnects, the route sends `unavailable` immediately. When core or its connection hangs, the route sends
@@ -163,6 +164,7 @@ class Watch {
       if (!this.#isOn(changes)) return;
       const wasHeard = this.#hear(changes);
       if (change?.$case === "health") this.#send("health", toHealthShape(change.value));
+      else if (change?.$case === "requests") this.#send("requests", toRequestsShape(change.value));
       else if (change?.$case === "delivery") this.#send("delivery", toDeliveryShape(change.value));
       else if (!wasHeard) this.#send("available", {});
     });
