@@ -9,7 +9,7 @@ export interface ContractError {
 }
 
 /**
- * The error answers of the public endpoints. The answers to failed checks 1 to 7 (see the table in README.md) come
+ * The error answers of the public endpoints. The answers to failed checks 1 to 7 (see docs/checks.md) come
  * first, in the order of the checks.
  */
 export const ERRORS = {

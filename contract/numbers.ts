@@ -1,6 +1,6 @@
 /**
  * The numbers of the public contract. Each name ends with its unit. The check numbers are those in the repository's
- * README.md.
+ * docs/checks.md.
  */
 
 const SECOND_MS = 1_000;

@@ -7,7 +7,7 @@ import {
 
 /** The contract's rate limits, and the bounds that core sets where the contract sets none. */
 
-/** Both rate limits of the contract, in requests per second (checks 2 and 6 in README.md). */
+/** Both rate limits of the contract, in requests per second (checks 2 and 6 in docs/checks.md). */
 export interface Limits {
   readonly address: number;
   readonly workspace: number;

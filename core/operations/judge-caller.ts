@@ -7,7 +7,7 @@ import type { RequestLimits } from "../ports/limits";
 import type { WorkspaceRecord, Workspaces } from "../ports/workspaces";
 import type { Refusal } from "./refusal";
 
-/** The parts of a bridge's request that checks 2 to 5 need. README.md lists the checks, with their numbers. */
+/** The parts of a bridge's request that checks 2 to 5 need. docs/checks.md lists the checks, with their numbers. */
 export interface Caller {
   /** The workspace id in the path, unchecked. */
   readonly workspaceId: string;

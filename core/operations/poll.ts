@@ -25,7 +25,7 @@ export interface SignedPage {
 
 /**
  * Answers a poll (`GET /hooks/{workspaceId}/events`), at once: there is no long polling. Applies checks 2 to 8 of the
- * table in README.md, with check 7 for the query. If several checks fail, the first of them determines the answer.
+ * table in docs/checks.md, with check 7 for the query. If several checks fail, the first of them determines the answer.
  */
 export function poll(
   context: JudgeContext & { readonly heldEvents: HeldEvents },

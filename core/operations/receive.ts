@@ -20,7 +20,7 @@ export interface Accepted {
 }
 
 /**
- * Receives an inbound event (`POST /hooks/{workspaceId}`). Applies checks 2 to 7 of the table in README.md. If several
+ * Receives an inbound event (`POST /hooks/{workspaceId}`). Applies checks 2 to 7 of docs/checks.md. If several
  * checks fail, the first of them determines the answer. Stores the event, unless the request repeats the request of a
  * stored event. Rejects with `StoreFull` when the log has no room for the event.
  */

@@ -10,7 +10,7 @@ export type RequestIdentity =
   /** For a request without an id: its signed timestamp (in seconds) and its exact bytes. */
   | { readonly by: "bytes"; readonly timestamp: number; readonly body: Uint8Array };
 
-/** An inbound request that passed checks 1, 3, 4 and 5 of the table in README.md. */
+/** An inbound request that passed checks 1, 3, 4 and 5 of docs/checks.md. */
 export interface Append {
   /** The record that checks 3 to 5 used. */
   readonly record: WorkspaceRecord;

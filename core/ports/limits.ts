@@ -16,7 +16,7 @@ export interface OperatorTestLimits {
   ): Promise<{ readonly of: string; readonly afterSeconds: number } | undefined>;
 }
 
-/** The limit per sending address (check 2 in README.md), as a separate step. */
+/** The limit per sending address (check 2 in docs/checks.md), as a separate step. */
 export interface RequestLimits {
   /** Counts a request from a sending address, which must be in canonical form. A rejected request is not counted. */
   admitAddress(address: string): Promise<RetryAfterSeconds>;

@@ -77,7 +77,7 @@ export type PageStart =
   | { readonly from: "latest" }
   | { readonly from: "after"; readonly cursor: string };
 
-/** A poll that passed checks 3 to 5 of the table in README.md. */
+/** A poll that passed checks 3 to 5 of docs/checks.md. */
 export interface PageRequest {
   /** The record that checks 3 to 5 used. */
   readonly record: WorkspaceRecord;

@@ -29,6 +29,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "Bridge authors": [
     "bridge-guide",
     "events",
+    "checks",
     "bridge-kit",
     "bridges",
     "irc-bridge",
@@ -45,7 +46,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
     "fake-core",
     "answers-for-game-developers",
   ],
-  "All readers": ["troubleshooting", "glossary"],
+  "All readers": ["quick-start", "troubleshooting", "glossary"],
 };
 /** Titles of guides whose own heading is the name of a package. */
 const TITLES: Readonly<Record<string, string>> = {

@@ -10,6 +10,7 @@ const READERS = [
       "docs/bridge-guide.md",
       "docs/answers/bridges.md",
       "docs/events.md",
+      "docs/checks.md",
       "kit/README.md",
       "kit/template/README.md",
       /^bridges\/.*README\.md$/,
@@ -89,7 +90,7 @@ const NAMES = {
   "demo/chat/README.md": "The demo chat",
   "demo/game/README.md": "The demo game",
 };
-const FIRST = "README.md";
+const FIRST = ["README.md", "docs/quick-start.md"];
 
 /**
  * Sorts the pages into sections: one for each kind of reader, one for the decisions, and one for all other pages. Each
@@ -108,7 +109,7 @@ export function sectionsOf({ pages }) {
   return {
     readers: READERS.map((reader) => ({ ...reader, pages: reader.pages.flatMap(take) })),
     decisions: { title: "Decisions", pages: take(/^docs\/decisions\/\d/) },
-    rest: { title: "All readers", pages: [...take(FIRST), ...left] },
+    rest: { title: "All readers", pages: [...FIRST.flatMap(take), ...left] },
   };
 }
 

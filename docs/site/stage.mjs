@@ -5,6 +5,9 @@ import { resolveLink } from "./links.mjs";
 import { filePath, folderPath, sitePath } from "./site-paths.mjs";
 import { sectionsOf } from "./sections.mjs";
 
+/** The picture on the home page, for both themes. */
+const HOME_PICTURES = { light: "/docs/pictures/play.png", dark: "/docs/pictures/play-dark.png" };
+
 /**
  * Writes the sources of the site to the folder `to`: the pages of the repository, the pictures and source files that
  * they link to, and a home page with a card for each kind of reader.
@@ -26,6 +29,7 @@ export function stage(root, repository, to) {
     else copy(path, `public/${filePath(path)}`);
   }
   copy("dashboard/public/favicon.svg", "public/favicon.svg");
+  for (const picture of Object.values(HOME_PICTURES)) copy(picture.slice(1), `public${picture}`);
 }
 
 /** Returns the files and folders that the pages link to, and the files in these folders. */
@@ -68,10 +72,10 @@ function homePage(readers) {
       text: "Games in chat tools, through bridges",
       tagline:
         "A bridge reports what members do, and shows what games answer. Requests in both directions are signed.",
-      image: { src: "/docs/pictures/chat.png", alt: "The demo chat: a trivia question with four answers" },
+      image: { ...HOME_PICTURES, alt: "The demo chat on a phone: a trivia question with four answers" },
       actions: [
-        { theme: "brand", text: "Quick start", link: "/overview.html#quick-start" },
-        { theme: "alt", text: "How it works", link: "/overview.html" },
+        { theme: "brand", text: "Quick start", link: "/docs/quick-start.html" },
+        { theme: "alt", text: "Overview", link: "/overview.html" },
       ],
     },
     features,

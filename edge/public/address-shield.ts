@@ -32,7 +32,7 @@ interface Ring {
 }
 
 /**
- * Lets the edge refuse requests from an address that is over its limit (check 2 in README.md), so that the excess
+ * Lets the edge refuse requests from an address that is over its limit (check 2 in docs/checks.md), so that the excess
  * requests of a flood do not reach core. The rate limits themselves are counted in Redis, exactly, for all edges
  * together (`library.lua`). Only the limit of an IPv6 /64 network is counted by each edge alone. All times are values
  * of `performance.now()`.

@@ -73,12 +73,12 @@ export function addHooks(
 
   app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const json = readJson(body); // check 1 in README.md
+    const json = readJson(body); // check 1 in docs/checks.md
     if (json === undefined) {
       reportRefusal(refusals, request, EdgeRefusal.NOT_JSON, () => ({ message: jsonFault(body) }));
       return sendError(reply, ERRORS.notJson);
     }
-    const reading = readInboundEvent(json.value); // check 7 in README.md; core reports a violation after check 6
+    const reading = readInboundEvent(json.value); // check 7 in docs/checks.md; core reports a violation after check 6
     const by = caller(request);
     const span = tracer?.start(POST, "server", traceparent(request));
     const { outcome } = await core.receive({ ...by, body, reading }, span?.traceparent);

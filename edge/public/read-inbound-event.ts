@@ -45,7 +45,7 @@ function fieldsOf(property: Schema): Schema | undefined {
   return property.type === "object" ? property : property.then;
 }
 
-/** Returns the event in a JSON body, or the body's first violation of the field rules (check 7 in README.md). */
+/** Returns the event in a JSON body, or the body's first violation of the field rules (check 7 in docs/checks.md). */
 export function readInboundEvent(body: unknown): Reading {
   if (!isObject(body)) return violation(undefined, "the body must be a JSON object");
   const { type } = body;

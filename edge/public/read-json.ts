@@ -2,8 +2,8 @@
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1 in README.md). If a key occurs
- * twice, the last value counts.
+ * Returns the JSON value of a body; undefined when the body is not JSON in UTF-8 (check 1 in docs/checks.md). If a key
+ * occurs twice, the last value counts.
  */
 export function readJson(body: Uint8Array): { readonly value: unknown } | undefined {
   try {

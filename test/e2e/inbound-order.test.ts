@@ -13,7 +13,7 @@ const EVENT = { type: "command", channel: "c1", user: { id: "u1" }, text: "" };
 const LONG_AGO = nowSeconds() - 3_600;
 
 /**
- * Bodies that pass or fail checks 1 and 7 of the table in README.md. Checks 2 and 6, the request limits, are tested in
+ * Bodies that pass or fail checks 1 and 7 of docs/checks.md. Checks 2 and 6, the request limits, are tested in
  * inbound-limits.test.ts.
  */
 const BODIES = {

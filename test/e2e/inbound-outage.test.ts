@@ -52,7 +52,7 @@ async function expectOutage(): Promise<void> {
     expectRefusal(answer, 503);
     expect(answer.headers["retry-after"]).toBe("1");
   }
-  // Without core, the edge still performs check 1 of the table in README.md, and still answers requests for unknown
+  // Without core, the edge still performs check 1 of docs/checks.md, and still answers requests for unknown
   // paths.
   expectRefusal(await post(service.url, workspace, "{"), 400);
   expectRefusal(await post(service.url, workspace, "x".repeat(65_537)), 413);

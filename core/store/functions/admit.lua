@@ -1,4 +1,4 @@
--- Performs check 2 of the table in README.md, the rate limit per sending address (throttling,
+-- Performs check 2 of docs/checks.md, the rate limit per sending address (throttling,
 -- 429), as a separate step. Redis counts the requests of all edges together. If all keys are on
 -- one server, `append` and `page` perform this check for requests that pass checks 3 to 5 with
 -- the cached record.

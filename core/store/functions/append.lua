@@ -1,4 +1,4 @@
--- In one atomic step: performs checks 2 and 6 of the table in README.md, reports a failed check
+-- In one atomic step: performs checks 2 and 6 of docs/checks.md, reports a failed check
 -- 7, detects repeats (deduplication, idempotency, replay), and stores inbound events. So an
 -- event is stored if and only if the identity of its request is stored.
 --

@@ -64,7 +64,7 @@ end
 local read_poll_state = state_reader('version', 'last_held', 'expired_through', 'served_through', 'polls_failing_ms',
   'oldest_held', 'poll_run', 'polled_us', 'held_total', 'largest_held', 'listed')
 
--- Answers polls: performs checks 2 and 6 of the table in README.md, then reads the page.
+-- Answers polls: performs checks 2 and 6 of docs/checks.md, then reads the page.
 -- ARGV: maximum requests per second from one address, and for one workspace. Then for each
 -- poll: workspace; version of the workspace's record; key of the address's limiter ('' when
 -- check 2 has already passed); `page`, or `count` to only count the poll against the limits;

@@ -2190,7 +2190,7 @@ export const TakeSealedResponse: MessageFns<TakeSealedResponse> = {
  * is in the edge. It also stores the sealed entries of edges: the sessions and
  * sign-in links of the dashboard. Only edges call BridgeService, with a token of the
  * role "edge".
- * README.md lists the checks of the contract, with their numbers.
+ * docs/checks.md lists the checks of the contract, with their numbers.
  */
 export type BridgeServiceService = typeof BridgeServiceService;
 export const BridgeServiceService = {
