@@ -16,17 +16,29 @@ export function useSession(): SessionShape | undefined {
   return state.is === "in" ? state.session : undefined;
 }
 
-const LINK_FORM = /^#sign-in=(.+)$/;
+/** A link signs a person in. A visit does so only if no current session can see the page. */
+const LINK_FORM = /^#(sign-in|visit)=(.+)$/;
+const WORKSPACE_PATH = /^\/workspaces\/([^/]+)/;
 const ENDED = "Your session has ended: sign in again.";
 
 /** Signs in with the link in the URL, or finds the existing session. */
 export async function beginSession(): Promise<void> {
-  const [, code] = LINK_FORM.exec(location.hash) ?? [];
+  const [, how, code] = LINK_FORM.exec(location.hash) ?? [];
   // The code is removed from the URL immediately, so that it does not stay in the history.
-  if (code !== undefined) history.replaceState(null, "", location.pathname);
+  if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
+  if (how === "visit" && (await hasSessionFor(location.pathname))) return;
   const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
   // A used link is not an error for a person who is already signed in.
   if (sessionState.get().is !== "in") await findSession(refused?.message);
+}
+
+/** Resolves to whether a session exists that can see the page. Without an answer, resolves to false. */
+async function hasSessionFor(path: string): Promise<boolean> {
+  await enter(api.session);
+  const state = sessionState.get();
+  if (state.is !== "in") return false;
+  const [, workspace] = WORKSPACE_PATH.exec(path) ?? [];
+  return workspace === undefined || state.session.workspaces?.includes(workspace) !== false;
 }
 
 /** Looks for an existing session. Retries while there is no answer. */

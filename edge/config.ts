@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import { LOG_LEVELS } from "../runtime/logger";
 import { readDrainMs } from "../runtime/drain-setting";
 import { readCoreConnection } from "../runtime/core-connection";
-import { parseList, readSettings } from "../runtime/settings";
+import { parseList, readSettings, type Settings } from "../runtime/settings";
 import { readTracing } from "../runtime/tracing/settings";
 
 export type EdgeConfig = ReturnType<typeof readEdgeConfig>;
@@ -51,6 +51,7 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
             parseBase,
           )
         : undefined,
+      demo: readDemo(settings),
       drainMs: readDrainMs(settings),
       logLevel: settings.choice("LOG_LEVEL", LOG_LEVELS, "info"),
       tracing: readTracing(settings, "chat-bridge-edge"),
@@ -62,6 +63,18 @@ export function readEdgeConfig(environment: NodeJS.ProcessEnv) {
     }
     return config;
   });
+}
+
+/** Returns the settings of the demo's chat; undefined when no chat links to the dashboard. */
+function readDemo(settings: Settings) {
+  const workspaceId = settings.text("DEMO_WORKSPACE_ID", "id of the workspace of the demo's chat", "");
+  const url = settings.isSet("DEMO_CHAT_URL")
+    ? settings.parsed("DEMO_CHAT_URL", "URL of the demo's chat, which opens the dashboard", parseBase)
+    : undefined;
+  if ((url === undefined) !== (workspaceId === "")) {
+    settings.fault("DEMO_CHAT_URL and DEMO_WORKSPACE_ID must be set together");
+  }
+  return url === undefined ? undefined : { url, workspaceId };
 }
 
 function parseBase(text: string): string {

@@ -143,7 +143,7 @@ function whyUnavailable(core: CoreClient): Promise<string | undefined> {
 
 /** Starts the dashboard; returns undefined when it is off. `port` is the port of the listener for bridges. */
 async function openDashboard(
-  { dashboardListen, trustProxy, publicUrl, core, listen }: EdgeConfig,
+  { dashboardListen, trustProxy, publicUrl, demo, core, listen }: EdgeConfig,
   port: number,
   log: Logger,
   report: (where: string, error: unknown) => void,
@@ -159,6 +159,7 @@ async function openDashboard(
     core,
     trustProxy,
     publicUrl: publicUrl ?? `http://${formatHostPort({ ...listen, port })}`,
+    demo,
     report: (where, error) => report(`dashboard ${where}`, error),
   });
 }

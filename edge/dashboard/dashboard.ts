@@ -15,9 +15,15 @@ import { addHealthRoute } from "./health-route";
 import { addPages, createNotFound, findScript, NOTHING_HERE } from "./pages";
 import { CoreTooOld } from "./find-workspaces";
 import { addSummariesRoutes } from "./summaries-route";
-import { addSecureHeaders, guardApi } from "./page-guard";
+import { guardApi, secureHeaders } from "./page-guard";
 import { createSealedClient, SessionsUnavailable } from "./sealed-client";
-import { addSessionRoutes, currentSession, usedSession, type SessionContext } from "./session-routes";
+import {
+  addSessionRoutes,
+  currentSession,
+  usedSession,
+  type DemoChat,
+  type SessionContext,
+} from "./session-routes";
 import type { Session } from "./session";
 import { createSessions } from "./sessions";
 import { createSignInLimit } from "./sign-in-limit";
@@ -34,6 +40,8 @@ export interface DashboardOptions {
   readonly trustProxy: readonly string[];
   /** Base URL at which bridges reach the service, for the OpenAPI document and the dashboard's snippets. */
   readonly publicUrl: string;
+  /** The demo's chat; undefined when no chat links to this dashboard. */
+  readonly demo: DemoChat | undefined;
   /** Is called with unexpected errors, which are bugs. */
   report(where: string, error: unknown): void;
 }
@@ -53,7 +61,8 @@ const REFUSALS = { perSecond: 20, waitingMax: { inAll: 1_000, ofOne: 100 } } as 
  */
 export async function startDashboard(options: DashboardOptions) {
   const nothingHere = createNotFound();
-  const { listen, trustProxy, publicUrl, report } = options;
+  const { listen, trustProxy, publicUrl, demo, report } = options;
+  const addHeaders = secureHeaders({ isOpenedByChat: demo !== undefined });
   const core = createWorkspaceClient(options.core.address, options.core.tls);
   const sealed = createSealedClient(options.core);
   const sessions = createSessions(sealed);
@@ -67,11 +76,11 @@ export async function startDashboard(options: DashboardOptions) {
     forceCloseConnections: true,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     // Hooks do not run for a path that cannot be decoded, so the security headers are added here.
-    frameworkErrors: (_error, request, reply) => void nothingHere(request, addSecureHeaders(request, reply)),
+    frameworkErrors: (_error, request, reply) => void nothingHere(request, addHeaders(request, reply)),
   });
   limitConnections(app.server, { ...CONNECTIONS, trusted: trustProxy });
   app.server.maxHeadersCount = 0;
-  app.addHook("onRequest", async (request, reply) => void addSecureHeaders(request, reply));
+  app.addHook("onRequest", async (request, reply) => void addHeaders(request, reply));
   const pace = createRefusalPace(REFUSALS);
   app.addHook("onSend", (request, reply, payload, done) => {
     if (reply.statusCode !== TOO_MANY) return done(null, payload);
@@ -88,7 +97,7 @@ export async function startDashboard(options: DashboardOptions) {
   });
   await app.register(async (pages) => addPages(pages));
   addOpenApiRoute(app, publicUrl);
-  const context = { core, sessions, limit: createSignInLimit(), publicUrl };
+  const context = { core, sessions, limit: createSignInLimit(), publicUrl, demo };
   await app.register(async (api) => addApi(api, context, stopping.signal, report), { prefix: "/api" });
   try {
     await listening("DASHBOARD_LISTEN", app.listen(listen));

@@ -36,9 +36,17 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** HSTS: the browser uses only HTTPS for a year. */
 const HTTPS_FOR_A_YEAR = "max-age=31536000";
 
-export function addSecureHeaders(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (request.protocol === "https") void reply.header("strict-transport-security", HTTPS_FOR_A_YEAR);
-  return reply.headers(HEADERS);
+/**
+ * Returns a function that adds the security headers to an answer. If the demo's chat opens the dashboard, the chat and
+ * the dashboard find each other's windows by their names. A browser permits this only without the opener policy.
+ */
+export function secureHeaders({ isOpenedByChat }: { readonly isOpenedByChat: boolean }) {
+  const policy = isOpenedByChat ? { "cross-origin-opener-policy": "unsafe-none" } : {};
+  const headers = { ...HEADERS, ...policy };
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (request.protocol === "https") void reply.header("strict-transport-security", HTTPS_FOR_A_YEAR);
+    return reply.headers(headers);
+  };
 }
 
 const FOREIGN: ErrorAnswer = {

@@ -20,6 +20,15 @@ export interface SessionContext {
   readonly limit: SignInLimit;
   /** Base URL at which bridges reach the service. */
   readonly publicUrl: string;
+  /** The demo's chat; undefined when no chat links to this dashboard. */
+  readonly demo: DemoChat | undefined;
+}
+
+/** The demo's chat, which links to the page of its workspace, and which that page links to. */
+export interface DemoChat {
+  readonly workspaceId: string;
+  /** URL of the chat's page, without a trailing slash. */
+  readonly url: string;
 }
 
 /**
@@ -34,6 +43,25 @@ const SIGN_IN = {
     minProperties: 1,
     maxProperties: 1,
     properties: { token: TOKEN, code: TOKEN },
+  },
+} as const;
+
+/**
+ * Schema of a sign-in link. `next` is a path of this dashboard: the pattern excludes other origins, such as
+ * `//example.org`, and a fragment.
+ */
+const LINK = {
+  body: {
+    type: ["object", "null"],
+    additionalProperties: false,
+    properties: {
+      next: {
+        type: "string",
+        maxLength: 512,
+        pattern: "^/(?:[A-Za-z0-9_~-][A-Za-z0-9/_.~-]*)?(?:[?][A-Za-z0-9_.~&=%+-]*)?$",
+      },
+      keepSession: { type: "boolean" },
+    },
   },
 } as const;
 
@@ -93,7 +121,7 @@ async function accept(
 
 /** Adds the routes for signing in and out, and for sign-in links. */
 export function addSessionRoutes(app: FastifyInstance, context: SessionContext): void {
-  const { sessions, publicUrl } = context;
+  const { sessions } = context;
 
   app.post<{ Body: { token?: string; code?: string } }>(
     "/session",
@@ -113,7 +141,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
       const shown = readSessionCookie(request);
       if (shown !== undefined) await sessions.end(shown);
       setSessionCookie(request, reply, begun.id);
-      return reply.send(toShape(begun.session, accepted.described, publicUrl));
+      return reply.send(toShape(begun.session, accepted.described, context));
     },
   );
 
@@ -122,7 +150,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     const session = await usedSession(request, context);
     const described = session && (await describe(context, session));
     if (session === undefined || described === undefined) return reply.code(204).send();
-    return reply.send(toShape(session, described, publicUrl));
+    return reply.send(toShape(session, described, context));
   });
 
   app.delete("/session", async (request, reply) => {
@@ -132,16 +160,24 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
     return reply.code(204).send();
   });
 
-  // This route is for programs that have a token and sign a person in, such as `npm start`.
-  app.post("/sign-in-links", async (request, reply): Promise<FastifyReply> => {
-    const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
-    const accepted = await accept(context, request, async () => token, WRONG_TOKEN);
-    if ("status" in accepted) return sendError(reply, accepted);
-    const link = await sessions.makeCode(accepted.token, accepted.described);
-    if (link === undefined) return sendError(reply, NO_ROOM);
-    const expiresAt = new Date(link.endsAtMs).toISOString();
-    return reply.code(201).send({ path: `/#sign-in=${link.code}`, expiresAt });
-  });
+  // This route is for programs that have a token and sign a person in, such as `npm start`. The link leads to the page
+  // `next`. With `keepSession`, the link has no effect on a person whose session can already see that page.
+  type Link = { next?: string; keepSession?: boolean } | null;
+  app.post<{ Body: Link }>(
+    "/sign-in-links",
+    { schema: LINK },
+    async (request, reply): Promise<FastifyReply> => {
+      const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "") ?? [];
+      const accepted = await accept(context, request, async () => token, WRONG_TOKEN);
+      if ("status" in accepted) return sendError(reply, accepted);
+      const link = await sessions.makeCode(accepted.token, accepted.described);
+      if (link === undefined) return sendError(reply, NO_ROOM);
+      const expiresAt = new Date(link.endsAtMs).toISOString();
+      const { next = "/", keepSession = false } = request.body ?? {};
+      const path = `${next}#${keepSession ? "visit" : "sign-in"}=${link.code}`;
+      return reply.code(201).send({ path, expiresAt, workspaces: accepted.described.workspaces });
+    },
+  );
 }
 
 /**
@@ -200,14 +236,16 @@ async function lookUp(
 function toShape(
   { endsAtMs }: Session,
   { tokenName, workspaces }: SignedInToken,
-  publicUrl: string,
+  { publicUrl, demo }: SessionContext,
 ): SessionShape {
+  const isOfToken = demo !== undefined && (workspaces === null || workspaces.includes(demo.workspaceId));
   return {
     tokenName,
     workspaces,
     publicUrl,
     version: BUILD.version,
     endsAt: new Date(endsAtMs).toISOString(),
+    ...(isOfToken && { demo: { workspaceId: demo.workspaceId, chatUrl: demo.url } }),
   };
 }
 

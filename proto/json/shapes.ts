@@ -304,6 +304,11 @@ export interface SessionShape {
   readonly version: string;
   /** Time at which the session ends, even if the user is active. */
   readonly endsAt: string;
+  /**
+   * The workspace of the demo's chat, and the URL of the chat's page without a trailing slash. Absent if no chat links to
+   * this dashboard, or the workspace does not exist for this token.
+   */
+  readonly demo?: { readonly workspaceId: string; readonly chatUrl: string };
 }
 
 /** The requests between the service and a bridge. */
