@@ -11,12 +11,17 @@ const runtime = require("../dist/runtime/settings.js");
 
 /** Additions to the descriptions of settings. Each key must be the name of an existing setting. */
 const NOTES = {
+  CHAT_DASHBOARD:
+    "whether the demo's chat signs its members in to the dashboard, limited to the demo's workspace; only while both listen on loopback",
   CHAT_OBSERVE:
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
     "see [names and workspaces of tokens](tokens.md#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
   DASHBOARD_LISTEN: "put TLS in front of it",
+  DASHBOARD_TOKEN:
+    "the chat signs everyone who opens it in to the dashboard, and accepts only a token that is limited to its workspace; unset: members sign in themselves",
   DEMO: "whether the demo game and chat run",
+  DEMO_CHAT_URL: "`npm start` sets it; see [the dashboard](../dashboard/README.md#decisions)",
   DNS_SERVERS: "unset: the hosts file, then the system's",
   DRAIN_SECONDS: "see [Stopping](upgrade.md#stopping)",
   EDGE_LISTEN: "put TLS in front of it",

@@ -3,6 +3,7 @@ import { listenForProbes } from "../../runtime/health-listener";
 import type { ChatConfig } from "./config";
 import { startBridge } from "./link/bridge";
 import { Room } from "./room/room";
+import { createDashboardLinks } from "./server/dashboard-links";
 import { startPageServer } from "./server/page-server";
 import type { StreamEvent } from "./shapes";
 import { createWireLog } from "./wire/wire-log";
@@ -21,7 +22,9 @@ export async function startChat(config: ChatConfig, log: Logger) {
   const wire = createWireLog(tell);
   const bridge = await startBridge({ config, room, wire, log, tell });
 
-  const page = await startPageServer(config, { room, wire, bridge, pages }, log);
+  const { dashboard: reached, workspaceId } = config;
+  const dashboard = reached && createDashboardLinks({ dashboard: reached, workspaceId }, log);
+  const page = await startPageServer(config, { room, wire, bridge, dashboard, pages }, log);
   let closing: Promise<void> | undefined;
   const health = await listenForProbes(config.healthListen, async () =>
     closing === undefined ? undefined : "stopping",

@@ -18,6 +18,7 @@ export function readChatConfig(environment: NodeJS.ProcessEnv) {
       "127.0.0.1:8085",
     ),
     push: readPush(settings),
+    dashboard: readDashboard(settings),
     modeSocket: settings.text("MODE_SOCKET", "", "") || undefined,
     hosts: settings.parsed(
       "CHAT_HOSTS",
@@ -57,6 +58,18 @@ function readPush(settings: Settings) {
   return cert === undefined || key === undefined
     ? undefined
     : { listen, tls: { cert, key }, targetUrl, isObserved };
+}
+
+/** Returns the settings for links to the dashboard; undefined when the chat has no such links. */
+function readDashboard(settings: Settings) {
+  const token = settings.text("DASHBOARD_TOKEN", "operator's token, limited to the workspace", "");
+  const url = settings.isSet("DASHBOARD_URL")
+    ? settings.parsed("DASHBOARD_URL", "URL at which members reach the dashboard", parseHttpUrl)
+    : undefined;
+  if (url === undefined && token !== "") settings.fault("DASHBOARD_TOKEN needs DASHBOARD_URL");
+  return url === undefined
+    ? undefined
+    : { url: url.replace(/\/+$/, ""), token: token === "" ? undefined : token };
 }
 
 function parseHttpUrl(text: string): string {

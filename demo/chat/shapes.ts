@@ -66,12 +66,21 @@ export interface Note {
 
 export type LinkMode = "poll" | "push";
 
+/**
+ * The ways in which members can break the bridge on purpose: it uses a wrong secret, answers pushes too slowly, answers
+ * pushes with 503, has a clock that is six minutes behind, or has no network.
+ */
+export const BREAKS = ["secret", "slow", "unavailable", "clock", "cut"] as const;
+export type Break = (typeof BREAKS)[number];
+/** The breaks that only pushes can show. */
+export const PUSH_BREAKS: readonly Break[] = ["slow", "unavailable"];
+
 /** How the bridge gets events, and whether the bridge is connected. */
 export interface LinkState {
   readonly mode: LinkMode;
-  /** Whether the bridge's network is cut. The bridge then cannot poll, receive pushes or report events. */
-  readonly isCut: boolean;
-  /** Whether a change of mode is in progress. */
+  /** How a member has broken the bridge, and the member's name; null while the bridge is not broken. */
+  readonly broken: { readonly how: Break; readonly by: string } | null;
+  /** Whether a change of the mode, or the start of a break, is in progress. */
   readonly isSwitching: boolean;
   /** Why the mode cannot be changed; null when a change is possible. */
   readonly whyFixed: string | null;
@@ -97,6 +106,8 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly request: WireSide;
+  /** Ids of the events that the service sent: at most 100. Empty for a report. */
+  readonly eventIds: readonly string[];
   /** Null if there was no answer. */
   readonly answer: (WireSide & { readonly status: number }) | null;
   /** Why there was no answer; null if there was an answer. */
@@ -116,6 +127,8 @@ export type StreamEvent =
       readonly posts: readonly Post[];
       readonly notes: readonly Note[];
       readonly link: LinkState;
+      /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+      readonly dashboard: string | null;
       /** Newest first. */
       readonly exchanges: readonly Exchange[];
     }

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { formatHostPort } from "../../runtime/settings";
+import { formatHostPort, isLoopback } from "../../runtime/settings";
 import { rootsWith, type CertificateFiles } from "./certificate";
 import { reachable, reachableHost } from "./listen-addresses";
 import type { KeptSettings } from "./settings-file";
@@ -19,10 +19,25 @@ const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
  */
 export const SWITCH_SOCKET = "chat.sock";
 
+/** The token with which the demo's chat makes sign-in links for the dashboard, and its only workspace. */
+export interface ChatToken {
+  readonly token: string;
+  readonly workspaceId: string;
+}
+
+/**
+ * Returns whether the chat may sign its members in to the dashboard. Anyone who can open the chat is then an operator of
+ * the demo's workspace, so both must be reachable from this machine only.
+ */
+export function canSignIn({ CHAT_LISTEN, DASHBOARD_LISTEN }: ListenAddresses): boolean {
+  return isLoopback(CHAT_LISTEN.host) && isLoopback(DASHBOARD_LISTEN.host);
+}
+
 /**
  * Returns the environment of each process. `own` is the environment of `npm start`. Each process gets its addresses,
  * the tokens and keys that it needs from `KeptSettings`, and the other settings in `own`. Core also accepts the tokens
- * and keys in `own`. If `certificate` is given, core can push to the chat.
+ * and keys in `own`. If `certificate` is given, core can push to the chat. If `chatToken` is given, the chat can sign its
+ * members in to the dashboard.
  */
 export function childEnvironments(
   own: NodeJS.ProcessEnv,
@@ -30,11 +45,13 @@ export function childEnvironments(
   { tokens, secretsKey }: KeptSettings,
   redisUrl: string,
   certificate: CertificateFiles | undefined,
+  chatToken: ChatToken | undefined,
 ): Readonly<Record<"core" | "edge" | "game" | "chat", NodeJS.ProcessEnv>> {
   const shared = sharedEnvironment(own);
   const edgeUrl = `http://${reachable(listen.EDGE_LISTEN)}`;
   const pictures = own["PICTURES_URL"] || `http://${reachable(listen.GAME_PICTURES_LISTEN)}`;
   const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
+  if (chatToken) pairs.push(`operator:demo-chat@${chatToken.workspaceId}=${chatToken.token}`);
   return {
     core: {
       ...shared,
@@ -56,6 +73,10 @@ export function childEnvironments(
       DASHBOARD_LISTEN: formatHostPort(listen.DASHBOARD_LISTEN),
       PUBLIC_URL: own["PUBLIC_URL"] || edgeUrl,
       HEALTH_LISTEN: formatHostPort(listen.EDGE_HEALTH_LISTEN),
+      ...(chatToken && {
+        DEMO_WORKSPACE_ID: chatToken.workspaceId,
+        DEMO_CHAT_URL: `http://${reachable(listen.CHAT_LISTEN)}`,
+      }),
     },
     game: {
       ...shared,
@@ -71,6 +92,8 @@ export function childEnvironments(
       CHAT_LISTEN: formatHostPort(listen.CHAT_LISTEN),
       IMAGE_SOURCES: own["IMAGE_SOURCES"] || `https: ${new URL(pictures).origin}`,
       HEALTH_LISTEN: formatHostPort(listen.CHAT_HEALTH_LISTEN),
+      DASHBOARD_URL: `http://${reachable(listen.DASHBOARD_LISTEN)}`,
+      ...(chatToken && { DASHBOARD_TOKEN: chatToken.token }),
       ...(certificate && {
         PUSH_TLS_CERT: certificate.certPath,
         PUSH_TLS_KEY: certificate.keyPath,

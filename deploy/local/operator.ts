@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { status, type ServiceError } from "@grpc/grpc-js";
 import {
   CreateWorkspaceRequest,
@@ -13,6 +14,7 @@ import { StartFault } from "./start-fault";
 export type Operator = ReturnType<typeof createOperator>;
 
 const ANSWER_WITHIN_MS = 10_000;
+const RETRY_EVERY_MS = 50;
 
 export function createOperator(coreAddress: string, token: string) {
   const client = createGrpcClient(WorkspaceServiceClient, coreAddress);
@@ -54,6 +56,21 @@ export async function demoWorkspace(
     return found.connected ? known : shown(await operator.connect(known.id));
   } catch (error) {
     throw new StartFault(`Cannot get the demo workspace from core: ${(error as Error).message}`);
+  }
+}
+
+/** Waits until core answers, after core was restarted. Throws StartFault when core does not answer in time. */
+export async function untilAnswered(operator: Operator, id: string, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + ANSWER_WITHIN_MS;
+  for (;;) {
+    try {
+      await operator.find(id);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (performance.now() > end) throw new StartFault(`Core does not answer: ${(error as Error).message}`);
+      await sleep(RETRY_EVERY_MS);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -5,11 +6,11 @@ import { FolderInUse, lockFolder, type FolderLock } from "../../kit/folder-lock"
 import type { HostPort } from "../../runtime/settings";
 import { makeCertificate } from "./certificate";
 import { findChats, startChats, type ChatHost, type FoundChat } from "./chats/start-chats";
-import { chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
+import { canSignIn, chatTargetUrl, childEnvironments, SWITCH_SOCKET } from "./child-environments";
 import { endedByItself, startChild, startCommand, untilReady, whyNotHealthy, type Child } from "./children";
 import { hasEnded } from "./guarded-child";
 import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
-import { createOperator, demoWorkspace, signInLink, type Operator } from "./operator";
+import { createOperator, demoWorkspace, signInLink, untilAnswered, type Operator } from "./operator";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
 import type { RunningChat, RunningService } from "./running-service";
@@ -93,17 +94,26 @@ class LocalService {
     const certificate = demo
       ? await makeCertificate(join(dataDir, "chat"), reachableHost(listen.CHAT_PUSH_LISTEN))
       : undefined;
-    const environments = childEnvironments(process.env, listen, kept, redisUrl, certificate);
+    const where = ownRedis === undefined ? "private" : nameOf(ownRedis);
+    const isLinked = demo && this.#settings.chatDashboard && canSignIn(listen);
+    const token = randomBytes(24).toString("hex");
+    const environmentsFor = (workspaceId: string | undefined) => {
+      const chatToken = isLinked && workspaceId !== undefined ? { token, workspaceId } : undefined;
+      return childEnvironments(process.env, listen, kept, redisUrl, certificate, chatToken);
+    };
+    const knownId = kept.workspaces[where]?.id;
+    let environments = environmentsFor(knownId);
     this.#progress.step("core and edge: starting");
-    await Promise.all([
-      this.#run("core", environments.core, listen.CORE_HEALTH_LISTEN),
-      this.#run("edge", environments.edge, listen.EDGE_HEALTH_LISTEN),
-    ]);
+    await this.#startServers(environments, listen);
     this.#keepAddresses(listen);
     const operator = createOperator(reachable(listen.CORE_LISTEN), kept.tokens.operator);
     this.#closeLast.unshift(operator);
-    const where = ownRedis === undefined ? "private" : nameOf(ownRedis);
     const workspace = await this.#workspace(operator, "Demo", where);
+    if (isLinked && workspace.id !== knownId) {
+      environments = environmentsFor(workspace.id);
+      await this.#restartServers(environments, listen);
+      await untilAnswered(operator, workspace.id, this.#signal);
+    }
     const signIn = await signInLink(`http://${reachable(listen.DASHBOARD_LISTEN)}`, kept.tokens.operator);
     this.#signal.throwIfAborted();
     if (demo) {
@@ -129,13 +139,42 @@ class LocalService {
     for (const each of this.#closeLast) await each.close();
   }
 
+  async #startServers(
+    { core, edge }: ReturnType<typeof childEnvironments>,
+    listen: ListenAddresses,
+  ): Promise<void> {
+    await Promise.all([
+      this.#run("core", core, listen.CORE_HEALTH_LISTEN),
+      this.#run("edge", edge, listen.EDGE_HEALTH_LISTEN),
+    ]);
+  }
+
+  /**
+   * Restarts core and the edge with a token for the chat. The token is limited to a workspace that did not exist when
+   * core started, and core reads its tokens only when it starts.
+   */
+  async #restartServers(
+    environments: ReturnType<typeof childEnvironments>,
+    listen: ListenAddresses,
+  ): Promise<void> {
+    const stopping = this.#started.filter(({ name }) => name === "core" || name === "edge");
+    for (const child of stopping) {
+      this.#started.splice(this.#started.indexOf(child), 1);
+      await child.stop();
+    }
+    this.#signal.throwIfAborted();
+    await this.#startServers(environments, listen);
+  }
+
   #logOf(name: Child["name"]): string {
     return join(this.#logs, `${name}.log`);
   }
 
   #watch(child: Child): void {
     this.#started.unshift(child);
-    const ended = (): void => this.#over.abort(endedByItself(child));
+    const ended = (): void => {
+      if (this.#started.includes(child)) this.#over.abort(endedByItself(child));
+    };
     if (hasEnded(child.process)) ended();
     else child.process.once("exit", ended);
   }

@@ -60,6 +60,8 @@ export interface StartSettings {
   readonly listen: ListenAddresses;
   /** Whether to run the game and the chat. */
   readonly demo: boolean;
+  /** Whether the chat may sign its members in to the dashboard, limited to the workspace of the demo. */
+  readonly chatDashboard: boolean;
   /** The chats of which to run a server and a bridge. */
   readonly chats: readonly ChatName[];
   /** Absolute path of the virtual environment that contains Synapse. */
@@ -84,6 +86,7 @@ export function readStartSettings(
 ): Read<StartSettings> {
   return readSettings(environment, (settings) => {
     const demo = settings.choice("DEMO", ["on", "off"], "on") === "on";
+    const chatDashboard = settings.choice("CHAT_DASHBOARD", ["on", "off"], "on") === "on";
     const address = (name: Listener): HostPort => {
       const { what, fallback } = LISTENERS[name];
       const wanted = settings.hostPort(name, `${what}, host:port`, fallback);
@@ -97,6 +100,7 @@ export function readStartSettings(
       redisUrl: settings.text("REDIS_URL", "", "") || undefined,
       listen: Object.fromEntries(names.map((name) => [name, address(name)])) as ListenAddresses,
       demo,
+      chatDashboard,
       chats,
       synapseVenv: synapseVenv === "" ? undefined : resolve(synapseVenv),
     };

@@ -193,7 +193,7 @@ test("three players play a game while the bridge polls, while the network is cut
   await atDesktop("Network cut");
   await bob.press(/^B · /);
   await bob.game.locator("[aria-busy=true]").waitFor();
-  await cyd.page.getByRole("button", { name: "Restore the network" }).click();
+  await cyd.page.getByRole("button", { name: "Repair" }).click();
   await expectUsableFor([ada, bob], "a question");
   const polls = ada.bridge.locator("summary").filter({ hasText: /\d events?/ });
   await polls.first().click();
@@ -238,7 +238,7 @@ test("three players play a game while the bridge polls, while the network is cut
   await bob.openBridge();
   await bob.page.getByRole("button", { name: "Cut the network" }).click();
   for (const { page, bridge } of [ada, bob]) {
-    await page.getByText("Cut: nothing gets through").waitFor();
+    await page.getByText("Nothing gets through.").first().waitFor();
     const push = bridge.getByRole("listitem").filter({ hasText: /^Push/ }).first();
     await push.locator("summary").click();
     expect(await push.getByLabel("Request").innerText()).toMatch(
@@ -247,6 +247,6 @@ test("three players play a game while the bridge polls, while the network is cut
     expect(await push.getByLabel("Answer").innerText()).toContain("204");
   }
   await expectUsableFor([ada, bob], "the wire");
-  await ada.page.getByRole("button", { name: "Restore the network" }).click();
+  await ada.page.getByRole("button", { name: "Repair" }).click();
   expect(all.flatMap(({ refusals }) => refusals)).toEqual([]);
 });

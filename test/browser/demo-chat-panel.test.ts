@@ -85,7 +85,7 @@ test("while the network is cut, a press and a typed message wait; once it is res
   await show(MessageKind.GAME_START, "Ready?");
   await seesInGame("Ready?");
   await bridge.getByRole("button", { name: "Cut the network" }).click();
-  await bridge.getByText("Cut: nothing gets through").waitFor();
+  await bridge.getByText("Nothing gets through.").waitFor();
   await game.getByRole("button", { name: "Go" }).click();
   await type("typed during the cut");
   await page.getByText("Sending to the service …").waitFor();
@@ -93,7 +93,7 @@ test("while the network is cut, a press and a typed message wait; once it is res
   await show(MessageKind.CARD, "held during the cut");
   const reports = bridge.getByRole("listitem").filter({ hasText: /^Report/ });
   await reports.filter({ hasText: "no answer" }).nth(1).waitFor();
-  await bridge.getByRole("button", { name: "Restore the network" }).click();
+  await bridge.getByRole("button", { name: "Repair" }).click();
   await sees("held during the cut");
   await page.getByText("Sending to the service …").waitFor({ state: "detached" });
   for (const what of ["action", "message"]) {

@@ -7,6 +7,7 @@ import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { publish } from "../harness/service";
 import { until } from "../harness/wait";
 
+const CUT = { how: "cut", conversation: null };
 let demo: DemoChat;
 let ada: ChatMember;
 let bob: ChatMember;
@@ -48,7 +49,7 @@ test("after a network cut, the bridge drops expired events, and applies only the
     content: create("lounge", card(text)),
     ...(seconds === undefined ? {} : { lifetime: { seconds } }),
   });
-  expect(await ada.ask("PUT", "/link/cut", { isCut: true })).toBe(204);
+  expect(await ada.ask("PUT", "/link/break", CUT)).toBe(204);
   const { clients } = demo.service;
   const [kept, stale] = (await publish(clients, lounge("first"), lounge("stale", 1))).map(published);
   for (const text of ["second", "third"]) {
@@ -60,17 +61,17 @@ test("after a network cut, the bridge drops expired events, and applies only the
   const isCut = () => exchanges("report").some(({ failure }) => failure === "the network is cut");
   await until("a request has failed", isCut);
   expect(shownIn("lounge")).toEqual([]);
-  expect(ada.link()).toMatchObject({ isCut: true, mode: "poll" });
+  expect(ada.link()).toMatchObject({ broken: { how: "cut", by: "Ada" }, mode: "poll" });
 
-  await ada.ask("PUT", "/link/cut", { isCut: false });
+  await ada.ask("DELETE", "/link/break");
   expect(await ada.sees("third", "lounge")).toMatchObject({ edits: 1 });
   expect(shownIn("lounge")).toEqual(["third"]);
 });
 
 test("polling continues after the network is cut and restored in quick succession", async () => {
-  const isDone = ada.ask("PUT", "/link/cut", { isCut: true });
-  await until("the network is cut", () => ada.link().isCut);
-  expect(await ada.ask("PUT", "/link/cut", { isCut: false })).toBe(204);
+  const isDone = ada.ask("PUT", "/link/break", CUT);
+  await until("the network is cut", () => ada.link().broken !== null);
+  expect(await ada.ask("DELETE", "/link/break")).toBe(204);
   expect(await isDone).toBe(204);
   await post("after a short cut");
   await ada.sees("after a short cut");
@@ -150,7 +151,7 @@ test("by default, the listener for pushes does not serve `/observe`", async () =
 test("during a network cut, the mode cannot change; failed pushes of new messages are retried, but failed pushes of answer updates are not", async () => {
   const messageId = await post("before the cut");
   const shown = await ada.sees("before the cut");
-  await ada.ask("PUT", "/link/cut", { isCut: true });
+  await ada.ask("PUT", "/link/break", CUT);
   expect(await ada.ask("PUT", "/link/mode", { mode: "poll" })).toBe(409);
   const unseen = { id: messageId, kind: MessageKind.ANSWER_UPDATE, text: "a tally that nobody saw" };
   await publish(demo.service.clients, { workspaceId: workspaceId(), content: update("general", unseen) });
@@ -159,9 +160,9 @@ test("during a network cut, the mode cannot change; failed pushes of new message
     const { health } = await demo.service.workspaces.get(workspaceId());
     return health?.mode?.$case === "push" && health.mode.value.attempts - health.mode.value.successes >= 2;
   });
-  await ada.ask("PUT", "/link/cut", { isCut: false });
+  await ada.ask("DELETE", "/link/break");
   await ada.sees("retried");
-  expect(ada.link()).toMatchObject({ isCut: false, mode: "push" });
+  expect(ada.link()).toMatchObject({ broken: null, mode: "push" });
   expect(ada.posts.get(shown.id)).toMatchObject({ edits: 0, message: { text: "before the cut" } });
 });
 

@@ -63,9 +63,10 @@ async function followAs(url: string, name: string, key: string) {
   lines.on("error", () => undefined);
   await until("the stream has sent its welcome event", () => link !== undefined);
 
-  async function ask(method: string, path: string, body: object): Promise<number> {
-    const headers = { authorization, "content-type": "application/json" };
-    const answer = await fetch(`${url}/api${path}`, { method, headers, body: JSON.stringify(body) });
+  async function ask(method: string, path: string, body?: object): Promise<number> {
+    const headers = { authorization, ...(body && { "content-type": "application/json" }) };
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const answer = await fetch(`${url}/api${path}`, init);
     await answer.arrayBuffer();
     return answer.status;
   }

@@ -10,7 +10,7 @@ import { message } from "../harness/sample-events";
 
 const ME = { id: "u-me", name: "Me" };
 const MESSAGE = message();
-const LINK = { mode: "poll", isCut: false, isSwitching: false, whyFixed: null, problem: null } as const;
+const LINK = { mode: "poll", broken: null, isSwitching: false, whyFixed: null, problem: null } as const;
 const ignore = () => undefined;
 const GENERAL = { id: "general", name: "general" };
 
@@ -20,7 +20,7 @@ function postOf(id: number, edits: number, conversation = "general"): ServicePos
   return { by: "service", ...head, message: MESSAGE, edits, changedAt: at };
 }
 
-const NOBODY = { channels: [], posts: [], notes: [], exchanges: [] };
+const NOBODY = { channels: [], posts: [], notes: [], dashboard: null, exchanges: [] };
 const EMPTY_CHAT = applyEvent(undefined, { type: "welcome", me: ME, link: LINK, ...NOBODY });
 
 test("a chat page shows posts in order, each once and in its latest version", () => {
@@ -116,6 +116,7 @@ const exchange = (what: Exchange["what"], body: string, status = 200): Omit<Exch
   method: "GET",
   path: "/",
   request: { headers: [], body: "", isShortened: false },
+  eventIds: [],
   answer: { status, headers: [], body, isShortened: false },
   failure: null,
   ms: 1,

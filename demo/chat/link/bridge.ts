@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createCatchUp, type Chat } from "../../../kit/catch-up";
 import { dmChannel, type InboundEvent } from "../../../kit/inbound-event";
@@ -5,10 +6,19 @@ import { createPushReceiver } from "../../../kit/receive-push";
 import { createSender, type Sender, type SendResult } from "../../../kit/sender";
 import type { ChatConfig } from "../config";
 import type { Room } from "../room/room";
-import type { LinkMode, LinkState, StreamEvent } from "../shapes";
+import {
+  PUSH_BREAKS,
+  type Break,
+  type Channel,
+  type LinkMode,
+  type LinkState,
+  type Member,
+  type StreamEvent,
+} from "../shapes";
 import { listenForPushes, PUSH_PATH } from "../wire/push-listener";
 import { startTap } from "../wire/tap";
 import type { WireLog } from "../wire/wire-log";
+import { createFaults } from "./faults";
 import { setTargetUrl } from "./mode-switch";
 import { createObservation } from "./observation";
 import { createOutage } from "./outage";
@@ -28,6 +38,10 @@ export interface BridgeOptions {
  * maximum, so an outage of less than a minute loses no reports.
  */
 const ATTEMPTS_MAX = 20;
+/** Maximum milliseconds that the start of a break waits for the answer to the last report. */
+const ASKED_WITHIN_MS = 3_000;
+/** The breaks for which the service refuses the bridge's requests. */
+const REFUSED: readonly Break[] = ["secret", "clock"];
 
 /**
  * Returns the room as the kit's `Chat`. If you write a bridge, begin with this function. A message for an unknown
@@ -51,6 +65,8 @@ function chatOf(room: Room): Chat {
 /** Starts the room's bridge. */
 export async function startBridge({ config, room, wire, log, tell }: BridgeOptions): Promise<Bridge> {
   const { signingSecret: secrets, push } = config;
+  const outage = createOutage();
+  const faults = createFaults(secrets, outage.timing);
   const report = (error: Error): void =>
     log.info({ problem: error.message }, "the bridge continues after a problem");
   const tap = await startTap(config.baseUrl, wire);
@@ -59,10 +75,10 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
     report,
     onEffect: ({ type }) => type === "missed" && tell({ type: "missed" }),
   });
-  const receiver = createPushReceiver({ secrets, handle: catchUp.handleEvent, report });
+  const receiver = createPushReceiver({ ...faults.pushes, handle: catchUp.handleEvent, report });
   const observe = push?.isObserved === true ? createObservation(room, secrets) : undefined;
   const listener = push && (await listenForPushes({ push, receiver, observe, wire }));
-  const bridge = new Bridge(config, { tap, catchUp, receiver, listener, report, tell });
+  const bridge = new Bridge(config, { tap, catchUp, receiver, listener, outage, faults, report, tell });
   await bridge.start();
   return bridge;
 }
@@ -73,6 +89,8 @@ interface BridgeParts {
   readonly receiver: ReturnType<typeof createPushReceiver>;
   /** Undefined when this bridge cannot receive pushes. */
   readonly listener: Awaited<ReturnType<typeof listenForPushes>> | undefined;
+  readonly outage: ReturnType<typeof createOutage>;
+  readonly faults: ReturnType<typeof createFaults>;
   report(error: Error): void;
   tell(event: StreamEvent): void;
 }
@@ -85,14 +103,14 @@ interface BridgeParts {
  *      ▲                                               │
  *      └──────────── target URL cleared ◀──────────────┘
  *
- * The network can be cut in both modes. When the network is restored, the bridge sends
- * waiting reports immediately; in poll mode, the bridge also polls immediately.
+ * A member can break the bridge, to see what the dashboard then shows. A cut network works in both modes: after the
+ * repair, the bridge sends waiting reports and polls immediately. For the other breaks, the bridge first switches to
+ * pushes if it can, because the service notices a failed push at once, but missing polls only after minutes.
  */
 export class Bridge {
   readonly #config: ChatConfig;
   readonly #parts: BridgeParts;
   readonly #over = new AbortController();
-  readonly #outage = createOutage();
   readonly #sender: Sender;
   readonly #polling: ReturnType<typeof createPolling>;
   #state: LinkState;
@@ -100,10 +118,9 @@ export class Bridge {
   constructor(config: ChatConfig, parts: BridgeParts) {
     this.#config = config;
     this.#parts = parts;
-    const { workspaceId, signingSecret: secrets } = config;
-    const service = { baseUrl: parts.tap.baseUrl, workspaceId, secrets };
-    const { timing } = this.#outage;
-    this.#sender = createSender({ ...service, attemptsMax: ATTEMPTS_MAX, timing });
+    const { workspaceId } = config;
+    const service = { baseUrl: parts.tap.baseUrl, workspaceId, ...parts.faults.reports };
+    this.#sender = createSender({ ...service, attemptsMax: ATTEMPTS_MAX });
     this.#polling = createPolling({
       ...service,
       take: parts.catchUp.takePage,
@@ -112,7 +129,7 @@ export class Bridge {
     });
     this.#state = {
       mode: "poll",
-      isCut: false,
+      broken: null,
       isSwitching: false,
       whyFixed: whyFixed(config),
       problem: null,
@@ -142,30 +159,43 @@ export class Bridge {
 
   /** Rejects with an Error whose message can be shown to members. */
   async setMode(mode: LinkMode): Promise<void> {
-    const { whyFixed, isSwitching, isCut, mode: current } = this.#state;
+    const { whyFixed, mode: current } = this.#state;
     if (whyFixed !== null) throw new Error(whyFixed);
-    if (isSwitching) throw new Error("The mode is already being changed.");
-    if (isCut) throw new Error("The network is cut; restore it first.");
+    this.#mustBeFree();
     if (mode === current) return;
-    this.#change({ isSwitching: true });
-    try {
-      await this.#turnTo(mode);
-    } finally {
-      this.#change({ isSwitching: false });
-      this.#follow();
-    }
+    await this.#whileSwitching(() => this.#turnTo(mode));
   }
 
-  async setCut(isCut: boolean): Promise<void> {
-    const { tap, listener } = this.#parts;
-    if (isCut === this.#state.isCut) return;
-    if (isCut) this.#outage.begin();
-    tap.setCut(isCut);
-    listener?.setCut(isCut);
-    if (!isCut) this.#outage.end();
-    this.#change({ isCut, problem: null });
-    if (isCut) await this.#polling.stop();
-    else this.#follow();
+  /**
+   * Breaks the bridge. Rejects with an Error whose message can be shown to members.
+   *
+   * @param by the member who breaks the bridge
+   * @param channel the channel in which the bridge asks the games for a new game, so that there is an event to deliver;
+   *   undefined to ask for nothing
+   */
+  async break(how: Break, by: Member, channel: Channel | undefined): Promise<void> {
+    const { whyFixed, mode } = this.#state;
+    if (PUSH_BREAKS.includes(how) && whyFixed !== null) throw new Error(whyFixed);
+    this.#mustBeFree();
+    await this.#whileSwitching(async () => {
+      await this.#polling.stop();
+      if (how !== "cut" && mode === "poll" && whyFixed === null) await this.#turnTo("push");
+      await this.#begin(how, by, channel);
+    });
+  }
+
+  /** Repairs the bridge; the mode stays. Does nothing if the bridge is not broken. */
+  async repair(): Promise<void> {
+    const { tap, listener, outage, faults } = this.#parts;
+    if (this.#state.broken === null) return;
+    faults.end();
+    tap.setCut(false);
+    listener?.setFault(undefined);
+    outage.end();
+    this.#change({ broken: null, problem: null });
+    // After a refused poll, the poller would wait for 30 seconds.
+    await this.#polling.stop();
+    this.#follow();
   }
 
   async close(): Promise<void> {
@@ -198,7 +228,48 @@ export class Bridge {
   }
 
   #follow(): void {
-    if (this.#state.mode === "poll" && !this.#state.isCut) this.#polling.start();
+    const { mode, broken } = this.#state;
+    if (mode === "poll" && broken?.how !== "cut") this.#polling.start();
+  }
+
+  #mustBeFree(): void {
+    if (this.#state.isSwitching) throw new Error("The bridge is already being changed; try again.");
+    if (this.#state.broken !== null) throw new Error("The bridge is broken; repair it first.");
+  }
+
+  async #whileSwitching(change: () => Promise<void>): Promise<void> {
+    this.#change({ isSwitching: true });
+    try {
+      await change();
+    } finally {
+      this.#change({ isSwitching: false });
+      this.#follow();
+    }
+  }
+
+  /**
+   * Begins a break: first for pushes, so that the event that the games send for the last report is rejected, and then
+   * for reports and polls.
+   */
+  async #begin(how: Break, by: Member, channel: Channel | undefined): Promise<void> {
+    const { tap, listener, outage, faults } = this.#parts;
+    faults.begin("pushes", how);
+    listener?.setFault(how);
+    if (channel !== undefined) {
+      const asked = this.report({ type: "command", channel, user: by, text: "start" });
+      // The break begins even if the service does not answer.
+      await Promise.race([asked, sleep(ASKED_WITHIN_MS, undefined, { ref: false })]);
+    }
+    faults.begin("reports", how);
+    if (how === "cut") {
+      outage.begin();
+      tap.setCut(true);
+    }
+    this.#change({ broken: { how, by: by.name }, problem: null });
+    // The service also shows why it refuses requests, so the bridge sends one.
+    if (channel !== undefined && REFUSED.includes(how)) {
+      void this.report({ type: "message", channel, user: by, text: "Can you read this?" });
+    }
   }
 }
 

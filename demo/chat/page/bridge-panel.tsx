@@ -1,9 +1,11 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Exchange, LinkMode, LinkState } from "../shapes";
+import { BreakIt } from "./break-it";
 import type { ChatClient } from "./chat-client";
 import { ExchangeView } from "./exchange-view";
 import { Icon } from "./marks";
 import { useRequest } from "./use-request";
+import type { WantedEvent } from "./wanted-event";
 
 const MODES: readonly (readonly [LinkMode, string, string])[] = [
   ["poll", "Polling", "The bridge asks for events every two seconds."],
@@ -17,13 +19,25 @@ export interface BridgePanelProps {
   readonly link: LinkState;
   readonly exchanges: readonly Exchange[];
   readonly client: ChatClient;
+  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  readonly dashboard: string | null;
+  /** The channel in which a break asks for a new game; null to ask for nothing. */
+  readonly gameChannel: string | null;
+  /** The event of a link from the dashboard, whose exchange is opened; undefined for none. */
+  readonly wanted: WantedEvent | undefined;
   onClose(): void;
 }
 
-/** The panel with the bridge's mode, network and latest exchanges. */
-export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelProps) {
+/** The panel with the bridge's mode, its breaks and its latest exchanges. */
+export function BridgePanel(props: BridgePanelProps) {
+  const { link, exchanges, client, dashboard, gameChannel, wanted, onClose } = props;
   const { fault, send } = useRequest();
-  const { mode, isCut, isSwitching, whyFixed, problem } = link;
+  const { mode, broken, isSwitching, whyFixed } = link;
+  // An exchange that arrives later must not take the focus.
+  const found = useMemo(
+    () => wanted && exchanges.find(({ eventIds }) => eventIds.includes(wanted.id))?.id,
+    [wanted],
+  );
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (!matchMedia(WIDE).matches) heading.current?.focus();
@@ -45,7 +59,7 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
           <Icon name="close" />
         </button>
       </div>
-      <fieldset class="modes" disabled={whyFixed !== null || isSwitching || isCut}>
+      <fieldset class="modes" disabled={whyFixed !== null || isSwitching || broken !== null}>
         <legend class="unseen">How the bridge gets its events</legend>
         {MODES.map(([each, label, hint]) => (
           <label key={each} class="mode">
@@ -63,44 +77,29 @@ export function BridgePanel({ link, exchanges, client, onClose }: BridgePanelPro
         ))}
       </fieldset>
       {whyFixed !== null && <p class="hint">{whyFixed}</p>}
-      <button
-        type="button"
-        class={isCut ? "button small primary cut" : "button small cut"}
-        onClick={() => void send(() => client.setCut(!isCut))}
-      >
-        {isCut ? "Restore the network" : "Cut the network"}
-      </button>
-      <p class="link-status" role="status">
-        {isCut
-          ? mode === "poll"
-            ? "Cut: nothing gets through. When you restore the network, the bridge catches up with the held events."
-            : "Cut: nothing gets through. Pushes fail, and are lost after at most two retries."
-          : (problem ?? "")}
-      </p>
+      <BreakIt link={link} client={client} dashboard={dashboard} gameChannel={gameChannel} send={send} />
       <p class="fault" role="alert">
         {fault}
       </p>
       <h3 id="wire-title">On the wire, newest first</h3>
       <p class="hint">Choose a request to see how it was signed.</p>
+      <p class="hint" role="status">
+        {wanted !== undefined &&
+          found === undefined &&
+          "The event of the link is not on the wire: only the latest 100 requests are shown."}
+      </p>
       <ol class="wire" aria-labelledby="wire-title">
         {exchanges.length === 0 && <li class="hint">Nothing yet.</li>}
         {exchanges.map((exchange) => (
-          <ExchangeView key={exchange.id} exchange={exchange} />
+          <ExchangeView
+            key={exchange.id}
+            exchange={exchange}
+            client={client}
+            dashboard={dashboard}
+            wanted={exchange.id === found ? wanted : undefined}
+          />
         ))}
       </ol>
     </aside>
   );
-}
-
-/** Returns the CSS class and the text for the state of the bridge. */
-export function linkWords({
-  mode,
-  isCut,
-  isSwitching,
-  problem,
-}: LinkState): readonly [tone: string, words: string] {
-  if (isCut) return ["bad", "Network cut"];
-  if (isSwitching) return ["warn", "Switching"];
-  if (problem !== null) return ["warn", "Not connected"];
-  return ["good", mode === "poll" ? "Polling" : "Push"];
 }

@@ -1,4 +1,4 @@
-import type { LinkMode, Member, StreamEvent } from "../shapes";
+import type { Break, LinkMode, Member, StreamEvent } from "../shapes";
 
 /**
  * Returns functions that send requests as the member with `key`. They reject with an Error whose message can be shown
@@ -16,7 +16,15 @@ export function clientFor(key: string) {
     press: (post: number, action: string) => request("POST", "/press", { post, action }, key, "Your press"),
     answer: (post: number, text: string) => request("POST", "/answer", { post, text }, key, "Your answer"),
     setMode: (mode: LinkMode) => request("PUT", "/link/mode", { mode }, key),
-    setCut: (isCut: boolean) => request("PUT", "/link/cut", { isCut }, key),
+    /** Breaks the bridge, which first asks for a new game in `conversation`. */
+    break: (how: Break, conversation: string | null) =>
+      request("PUT", "/link/break", { how, conversation }, key),
+    repair: () => request("DELETE", "/link/break", undefined, key),
+    /** Resolves to the URL of the workspace's page in the dashboard, or of the page of an event. */
+    async dashboardLink(event: string | null): Promise<string> {
+      const answer = await request("POST", "/dashboard-link", { event }, key);
+      return ((await answer.json()) as { url: string }).url;
+    },
   };
 }
 
@@ -31,12 +39,13 @@ export async function join(name: string): Promise<{ readonly member: Member; rea
 async function request(
   method: string,
   path: string,
-  body: object,
+  body: object | undefined,
   key = "",
   subject = "Your request",
 ): Promise<Response> {
-  const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
-  const answer = await fetch(`/api${path}`, { method, headers, body: JSON.stringify(body) }).catch(() => {
+  const headers = { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  const answer = await fetch(`/api${path}`, init).catch(() => {
     throw new Error(`${subject} was not sent: the chat's server cannot be reached. Is it still running?`);
   });
   if (answer.ok) return answer;

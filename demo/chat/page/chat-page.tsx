@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { DM_PREFIX } from "../../../contract/forms";
 import { Announcer } from "./announcer";
-import { BridgePanel, linkWords } from "./bridge-panel";
+import { BREAK_WORDS, linkWords } from "./break-words";
+import { BridgePanel } from "./bridge-panel";
 import type { ChatClient } from "./chat-client";
 import type { ChatState } from "./chat-state";
 import { Composer } from "./composer";
@@ -10,6 +11,7 @@ import { useLivePost } from "./live-post";
 import { Icon } from "./marks";
 import { Stage } from "./stage";
 import { Timeline } from "./timeline";
+import { useWantedEvent } from "./wanted-event";
 
 /** The `localStorage` key that records whether the bridge's panel is open. */
 const PANEL = "bridge-panel";
@@ -21,12 +23,24 @@ export interface ChatPageProps {
   onDismiss(): void;
 }
 
+/**
+ * Moves the focus to a post. Browsers show a ring around an element that a script focuses; a member who used a mouse or
+ * a finger gets no ring, until the next key.
+ */
+function focusPost(id: number, byPointer: boolean): void {
+  const post = document.querySelector<HTMLElement>(`#post-${id}`);
+  post?.classList.toggle("quiet-focus", byPointer);
+  post?.addEventListener("keydown", () => post.classList.remove("quiet-focus"), { once: true });
+  post?.focus();
+}
+
 export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
-  const { channels, posts, me, notes, link, exchanges } = state;
+  const { channels, posts, me, notes, link, dashboard, exchanges } = state;
   const [active, setActive] = useState(channels[0]?.id ?? "");
   /** For each conversation, the place of the last post that the member saw. */
   const [seen, setSeen] = useState<Readonly<Record<string, number>>>({});
   const [isPanelOpen, setPanelOpen] = useState(() => localStorage.getItem(PANEL) === "open");
+  const wanted = useWantedEvent(() => showPanel(true));
   const panelButton = useRef<HTMLButtonElement>(null);
 
   const here = posts.filter(({ conversation }) => conversation === active);
@@ -78,6 +92,22 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
               The chat's server is unavailable. This page reconnects automatically.
             </p>
           )}
+          {link.broken !== null && (
+            <p class="banner broken" role="status">
+              <span>
+                <bdi>{link.broken.by}</bdi> broke the bridge. {BREAK_WORDS[link.broken.how].state}
+              </span>
+              {!isPanelOpen && (
+                <button
+                  type="button"
+                  class="button small"
+                  onClick={() => void client.repair().catch(() => {})}
+                >
+                  Repair
+                </button>
+              )}
+            </p>
+          )}
           {state.hasMissed && (
             <p class="banner" role="status">
               Some messages expired before the bridge fetched them.{" "}
@@ -101,7 +131,7 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
               me={me}
               note={notes.get(live.id)}
               client={client}
-              onFocusLost={(id) => document.querySelector<HTMLElement>(`#post-${id}`)?.focus()}
+              onFocusLost={focusPost}
             />
           )}
           <Composer
@@ -115,7 +145,17 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
           />
         </main>
       </div>
-      {isPanelOpen && <BridgePanel link={link} exchanges={exchanges} client={client} onClose={closePanel} />}
+      {isPanelOpen && (
+        <BridgePanel
+          link={link}
+          exchanges={exchanges}
+          client={client}
+          dashboard={dashboard}
+          gameChannel={isDm || live !== undefined ? null : active}
+          wanted={wanted}
+          onClose={closePanel}
+        />
+      )}
       <Announcer posts={here} />
     </div>
   );

@@ -9,6 +9,8 @@ export interface ChatState {
   /** The member's newest note on each post, by the post's id. */
   readonly notes: ReadonlyMap<number, Note>;
   readonly link: LinkState;
+  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  readonly dashboard: string | null;
   /** Newest first. */
   readonly exchanges: readonly Exchange[];
   /** Whether the stream is open. */

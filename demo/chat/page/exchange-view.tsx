@@ -1,9 +1,12 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Exchange, WireSide } from "../shapes";
 import { asCurl } from "./as-curl";
+import type { ChatClient } from "./chat-client";
 import { CopyButton } from "./copy-button";
+import { EventLinks } from "./event-links";
 import { Icon } from "./marks";
 import { SignatureView } from "./signature-view";
+import type { WantedEvent } from "./wanted-event";
 
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const WORDS: Readonly<Record<Exchange["what"], string>> = {
@@ -12,23 +15,43 @@ const WORDS: Readonly<Record<Exchange["what"], string>> = {
   push: "Push",
 };
 
+export interface ExchangeViewProps {
+  readonly exchange: Exchange;
+  readonly client: ChatClient;
+  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  readonly dashboard: string | null;
+  /** The event of a link from the dashboard to this exchange, which opens the exchange; undefined for none. */
+  readonly wanted: WantedEvent | undefined;
+}
+
 /** One request and its answer. Their details are hidden until the member opens the entry. */
-export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
-  const { what, answer, times } = exchange;
+export function ExchangeView({ exchange, client, dashboard, wanted }: ExchangeViewProps) {
+  const { what, at, answer, times } = exchange;
   const [isOpen, setOpen] = useState(false);
+  const summary = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (wanted === undefined) return;
+    setOpen(true);
+    summary.current?.scrollIntoView({ block: "center" });
+    summary.current?.focus();
+  }, [wanted]);
   const isGood = answer !== null && answer.status < 300;
   return (
     <li class="exchange">
       <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary>
+        <summary ref={summary}>
           <span class={`way ${what}`}>
             <Icon name={what === "push" ? "in" : "out"} />
             {WORDS[what]}
           </span>
           <span class="gist">{gist(exchange)}</span>
           {times > 1 && <span class="times">×{times}</span>}
+          <time dateTime={at}>{TIME.format(new Date(at))}</time>
           <span class={isGood ? "status good" : "status bad"}>{answer?.status ?? "no answer"}</span>
         </summary>
+        {isOpen && dashboard !== null && (
+          <EventLinks ids={exchange.eventIds} client={client} dashboard={dashboard} />
+        )}
         {isOpen && <Sides exchange={exchange} />}
       </details>
     </li>
@@ -94,6 +117,7 @@ function indented(body: string): string {
 function gist({ what, request, answer, failure }: Exchange): string {
   if (what === "poll") {
     if (answer === null) return failure ?? "";
+    if (answer.status !== 200) return "failed";
     const events = answer.body.match(/"id":"evt_/g)?.length ?? 0;
     return events === 0 ? "no events" : events === 1 ? "1 event" : `${events} events`;
   }

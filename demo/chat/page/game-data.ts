@@ -20,6 +20,8 @@ export interface GameData {
   /** The index of the right option, or the right number. */
   readonly right: number | undefined;
   readonly results: readonly Result[];
+  /** The best players, best first. */
+  readonly board: readonly Score[];
   /** In the data of a note: the member's answer, as in `Result`. */
   readonly answer: number | undefined;
 }
@@ -28,6 +30,11 @@ export interface Result {
   readonly user: string;
   /** The index of an option, or a number. */
   readonly answer: number;
+  readonly points: number;
+}
+
+export interface Score {
+  readonly user: string;
   readonly points: number;
 }
 
@@ -47,8 +54,14 @@ export function readGameData({ data }: Pick<Message, "data">): GameData {
     unit: textOf("unit"),
     right: numberOf("right"),
     results: listOf("results")?.filter(isResult) ?? [],
+    board: listOf("board")?.filter(isScore) ?? [],
     answer: numberOf("answer"),
   };
+}
+
+function isScore(value: unknown): value is Score {
+  const { user, points } = (value ?? {}) as Partial<Record<string, unknown>>;
+  return typeof user === "string" && typeof points === "number";
 }
 
 function isResult(value: unknown): value is Result {

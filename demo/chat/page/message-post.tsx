@@ -5,6 +5,7 @@ import type { ChatClient } from "./chat-client";
 import { isCurrent, readGameData } from "./game-data";
 import { ServiceMark } from "./marks";
 import { Options, Outcome } from "./outcome";
+import { OwnScore } from "./own-score";
 import { lookOf, PostHead, timeOf } from "./post-head";
 import { RichText } from "./rich-text";
 import { TimeLeft } from "./time-left";
@@ -63,6 +64,7 @@ export function MessagePost({ post, me, note, client }: MessagePostProps) {
           {data.endsAtMs !== undefined && message.kind !== "game_end" && (
             <p class="foot">
               <TimeLeft data={data} endsAtMs={data.endsAtMs} />
+              <OwnScore data={data} me={me} />
             </p>
           )}
         </div>

@@ -2,19 +2,23 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { MessagePost, type MessagePostProps } from "./message-post";
 
 export interface StageProps extends MessagePostProps {
-  /** Called when the game ends while the focus is in its message, which then moves to the timeline. */
-  onFocusLost(post: number): void;
+  /**
+   * Called when the game ends while the focus is in its message, which then moves to the timeline. `byPointer` is true
+   * if the member used a mouse or a finger last.
+   */
+  onFocusLost(post: number, byPointer: boolean): void;
 }
 
 /** The message of the running game, between the timeline and the text field: posts by members never move it. */
 export function Stage({ onFocusLost, ...message }: StageProps) {
   const hasFocus = useRef(false);
+  const byPointer = useRef(false);
   const { id } = message.post;
   useLayoutEffect(
     () => () => {
       if (!hasFocus.current) return;
       queueMicrotask(() => {
-        if (document.activeElement === document.body) onFocusLost(id);
+        if (document.activeElement === document.body) onFocusLost(id, byPointer.current);
       });
     },
     [id],
@@ -23,6 +27,8 @@ export function Stage({ onFocusLost, ...message }: StageProps) {
     <section
       class="stage"
       aria-label="Current game"
+      onPointerDown={() => (byPointer.current = true)}
+      onKeyDown={() => (byPointer.current = false)}
       onFocusIn={() => (hasFocus.current = true)}
       onFocusOut={({ relatedTarget }) => {
         if (relatedTarget !== null) hasFocus.current = false;

@@ -4,12 +4,21 @@ import {
   COMMAND_TEXT_MAX_CHARACTERS,
   MESSAGE_TEXT_MAX_CHARACTERS,
 } from "../../../contract/numbers";
-import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX } from "../../../contract/forms";
+import { DM_CHANNEL_MAX_CHARACTERS, DM_PREFIX, EVENT_ID_FORM } from "../../../contract/forms";
 import { displayName } from "../../../kit/display-name";
 import type { Channel, InboundEvent } from "../../../kit/inbound-event";
 import type { SendResult } from "../../../kit/sender";
 import { isSeenBy, type Room } from "../room/room";
-import { COMMAND, NAME_MAX, type LinkMode, type Member, type Report, type ServicePost } from "../shapes";
+import {
+  BREAKS,
+  COMMAND,
+  NAME_MAX,
+  type Break,
+  type LinkMode,
+  type Member,
+  type Report,
+  type ServicePost,
+} from "../shapes";
 import type { PageContext } from "./page-context";
 
 const ID = { type: "integer", minimum: 1 } as const;
@@ -26,7 +35,12 @@ const SAY = bodyOf({ conversation: { type: "string", maxLength: DM_CHANNEL_MAX_C
 const ANSWER = bodyOf({ post: ID, text: TEXT });
 const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX_CHARACTERS } });
 const MODE = bodyOf({ mode: { enum: ["poll", "push"] } });
-const CUT = bodyOf({ isCut: { type: "boolean" } });
+const BREAK = bodyOf({
+  how: { enum: BREAKS },
+  conversation: { type: ["string", "null"], maxLength: DM_CHANNEL_MAX_CHARACTERS },
+});
+
+const DASHBOARD_LINK = bodyOf({ event: { type: ["string", "null"], pattern: EVENT_ID_FORM.source } });
 
 /** Adds `POST /join`, which adds a member and returns the member's key. */
 export function addJoinRoute(app: FastifyInstance, { room }: PageContext): void {
@@ -107,20 +121,35 @@ export function addAnswerRoutes(app: FastifyInstance, { room, bridge }: PageCont
   }
 }
 
-/** Adds the routes for the bridge's mode and the bridge's network. */
-export function addLinkRoutes(app: FastifyInstance, { bridge }: PageContext): void {
-  app.put<{ Body: { mode: LinkMode } }>("/link/mode", MODE, async ({ body }, reply) => {
+/** Adds the routes that change, break and repair the bridge. */
+export function addLinkRoutes(app: FastifyInstance, { room, bridge }: PageContext): void {
+  app.put<{ Body: { mode: LinkMode } }>("/link/mode", MODE, ({ body }, reply) =>
+    change(bridge.setMode(body.mode), reply),
+  );
+
+  app.put<{ Body: { how: Break; conversation: string | null } }>("/link/break", BREAK, (request, reply) => {
+    const { member, body } = request;
+    const channel = room.channels.find(({ id }) => id === body.conversation);
+    return change(bridge.break(body.how, member, channel), reply);
+  });
+
+  app.delete("/link/break", (_request, reply) => change(bridge.repair(), reply));
+
+  async function change(changed: Promise<void>, reply: FastifyReply): Promise<FastifyReply> {
     try {
-      await bridge.setMode(body.mode);
+      await changed;
       return await reply.code(204).send();
     } catch (error) {
       return reply.code(409).send({ message: error instanceof Error ? error.message : String(error) });
     }
-  });
+  }
+}
 
-  app.put<{ Body: { isCut: boolean } }>("/link/cut", CUT, async ({ body }, reply) => {
-    await bridge.setCut(body.isCut);
-    return reply.code(204).send();
+/** Adds `POST /dashboard-link`, which returns a link to a page of the dashboard. */
+export function addDashboardRoute(app: FastifyInstance, { dashboard }: PageContext): void {
+  app.post<{ Body: { event: string | null } }>("/dashboard-link", DASHBOARD_LINK, async (request, reply) => {
+    if (dashboard === undefined) return reply.code(404).send({ message: "This chat has no dashboard." });
+    return { url: await dashboard.linkFor(request.member.id, request.body.event) };
   });
 }
 

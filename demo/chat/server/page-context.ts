@@ -2,12 +2,15 @@ import type { Bridge } from "../link/bridge";
 import type { Room } from "../room/room";
 import type { Member, StreamEvent } from "../shapes";
 import type { WireLog } from "../wire/wire-log";
+import type { DashboardLinks } from "./dashboard-links";
 
 /** The parts of the chat that the page's server uses. */
 export interface PageContext {
   readonly room: Room;
   readonly wire: WireLog;
   readonly bridge: Bridge;
+  /** Undefined when the chat does not know the dashboard. */
+  readonly dashboard: DashboardLinks | undefined;
   /** One function for each open page, called with every change. */
   readonly pages: Set<(event: StreamEvent) => void>;
 }

@@ -24,7 +24,8 @@ export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGua
     ].join("; "),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
+    // The page opens the dashboard in a named window, and uses the same window again for the next link.
+    "cross-origin-opener-policy": "same-origin-allow-popups",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",
   };

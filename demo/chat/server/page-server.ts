@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import { listening } from "../../../runtime/listen-fault";
 import { REQUEST_TIMEOUTS } from "../../../runtime/request-timeouts";
 import type { ChatConfig } from "../config";
-import { addAnswerRoutes, addJoinRoute, addLinkRoutes, addSayRoute } from "./chat-routes";
+import { addAnswerRoutes, addDashboardRoute, addJoinRoute, addLinkRoutes, addSayRoute } from "./chat-routes";
 import type { PageContext } from "./page-context";
 import { guardPage } from "./page-guard";
 import { addStreamRoute } from "./stream-route";
@@ -61,6 +61,7 @@ export async function startPageServer(config: ChatConfig, context: PageContext, 
         addSayRoute(joined, context);
         addAnswerRoutes(joined, context);
         addLinkRoutes(joined, context);
+        addDashboardRoute(joined, context);
         addStreamRoute(joined, context);
       });
     },

@@ -19,7 +19,10 @@ const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Adds `GET /api/stream`, which sends everything that a member sees as server-sent events. */
-export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages }: PageContext): void {
+export function addStreamRoute(
+  app: FastifyInstance,
+  { room, wire, bridge, dashboard, pages }: PageContext,
+): void {
   app.get("/stream", ({ member: me }, reply) => {
     if (pages.size >= STREAMS_MAX) return reply.code(503).send({ message: "Too many pages are open." });
     // Up to its high-water mark, a PassThrough holds each byte in only one buffer. So the sum below does not count any
@@ -38,6 +41,7 @@ export function addStreamRoute(app: FastifyInstance, { room, wire, bridge, pages
       posts: newestThatFit(room.postsFor(me.id), POSTS_MAX_BYTES),
       notes: newestThatFit(room.notesFor(me.id), POSTS_MAX_BYTES),
       link: bridge.state,
+      dashboard: dashboard?.page ?? null,
       exchanges: wire.exchanges,
     });
     pages.add(send);

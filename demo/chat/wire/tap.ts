@@ -1,6 +1,6 @@
 import { exchange } from "../../../kit/http-exchange";
 import { createRawServer } from "./raw-server";
-import { contractHeaders, wireSide, type WireLog } from "./wire-log";
+import { contractHeaders, eventIdsIn, wireSide, type WireLog } from "./wire-log";
 
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 const PASS_WITHIN_MS = 30_000;
@@ -41,6 +41,7 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
         method,
         path: request.url,
         request: wireSide(request.headers, body),
+        eventIds: isAnswer && method === "GET" ? eventIdsIn(answer.body) : [],
         answer: isAnswer ? { status: answer.status, ...wireSide(answer.headers, answer.body) } : null,
         failure: isAnswer ? null : signal.aborted ? "the network is cut" : `no answer: ${answer.why}`,
         ms: Math.round(performance.now() - began),

@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { EVENT_ID_FORM } from "../../../contract/forms";
+import { PAGE_MAX_EVENTS } from "../../../contract/numbers";
 import type { Exchange, StreamEvent, WireSide } from "../shapes";
 
 export type WireLog = ReturnType<typeof createWireLog>;
@@ -63,6 +65,21 @@ export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Arra
     body: isShortened ? `${text.slice(0, BODY_MAX_CHARACTERS)}… (${body.length} bytes in all)` : text,
     isShortened,
   };
+}
+
+/** Returns the ids of the events in a push, or in a page of events. Returns no ids if the body is neither. */
+export function eventIdsIn(body: Uint8Array): readonly string[] {
+  let content: { readonly id?: unknown; readonly events?: unknown } | null;
+  try {
+    content = JSON.parse(Buffer.from(body).toString("utf8")) as typeof content;
+  } catch {
+    return [];
+  }
+  const events: readonly unknown[] = Array.isArray(content?.events) ? content.events : [content];
+  return events
+    .slice(0, PAGE_MAX_EVENTS)
+    .map((event) => (event as { readonly id?: unknown } | null)?.id)
+    .filter((id): id is string => typeof id === "string" && EVENT_ID_FORM.test(id));
 }
 
 /** Returns the contract's headers of a request or an answer. */

@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import type { Timing } from "../../../kit/back-off";
+import type { SecretLookup } from "../../../kit/secrets";
+import type { SecretList } from "../../../kit/signature";
+import type { Break } from "../shapes";
+
+/** Milliseconds by which a broken clock is behind. The contract allows a difference of five minutes. */
+const CLOCK_BEHIND_MS = 6 * 60_000;
+
+/** The secret and the clock of one direction: of pushes, or of reports and polls. */
+export interface Direction {
+  readonly secrets: SecretLookup;
+  readonly timing: Timing;
+}
+
+/**
+ * Returns the secret and the clock that the bridge uses. The bridge can begin a break in one direction only, so that a
+ * last report can still cause an event, which the bridge then rejects.
+ */
+export function createFaults(secret: SecretList, timing: Timing) {
+  const now: { pushes: Break | undefined; reports: Break | undefined } = {
+    pushes: undefined,
+    reports: undefined,
+  };
+  const wrong = randomBytes(32).toString("hex");
+  const direction = (name: keyof typeof now): Direction => ({
+    secrets: () => (now[name] === "secret" ? wrong : secret),
+    timing: { ...timing, now: () => timing.now() - (now[name] === "clock" ? CLOCK_BEHIND_MS : 0) },
+  });
+  return {
+    pushes: direction("pushes"),
+    /** Also the secret and the clock of polls. */
+    reports: direction("reports"),
+    begin(name: keyof typeof now, how: Break): void {
+      now[name] = how;
+    },
+    end(): void {
+      now.pushes = undefined;
+      now.reports = undefined;
+    },
+  };
+}
