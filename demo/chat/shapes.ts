@@ -72,6 +72,15 @@ export type LinkMode = "poll" | "push";
  */
 export const BREAKS = ["secret", "slow", "unavailable", "clock", "cut"] as const;
 export type Break = (typeof BREAKS)[number];
+/**
+ * A command that the bridge reports before it breaks. A game answers, and the break then rejects the answer. `start` opens
+ * a game; while a game runs, `help` gets a private answer that does not disturb the game.
+ */
+export interface LastCommand {
+  /** Id of a channel. */
+  readonly channel: string;
+  readonly text: "start" | "help";
+}
 /** The breaks that only pushes can show. */
 export const PUSH_BREAKS: readonly Break[] = ["slow", "unavailable"];
 

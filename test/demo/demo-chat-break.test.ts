@@ -19,8 +19,9 @@ afterAll(async () => {
   await demo.close();
 });
 
-const breakIt = (how: Break, conversation: string | null = "general") =>
-  ada.ask("PUT", "/link/break", { how, conversation });
+const START = { channel: "general", text: "start" };
+const breakIt = (how: Break, lastCommand: object | null = START) =>
+  ada.ask("PUT", "/link/break", { how, lastCommand });
 const health = async () => (await demo.service.workspaces.get(demo.workspace.id)).health?.mode;
 
 async function post(text: string) {
@@ -68,12 +69,31 @@ test.each<[Break, string, number | undefined]>([
   },
 );
 
-test("without a channel, a break asks for no game; a repair of a bridge that is not broken does nothing", async () => {
+test("without a command, a break reports nothing; a repair of a bridge that is not broken does nothing", async () => {
   const since = fromNow();
   expect(await breakIt("unavailable", null)).toBe(204);
   expect(await breakIt("secret", null)).toBe(409);
   expect(await ada.ask("DELETE", "/link/break")).toBe(204);
   expect(await ada.ask("DELETE", "/link/break")).toBe(204);
   expect(since("report")).toEqual([]);
-  expect(await ada.ask("PUT", "/link/break", { how: "explode", conversation: null })).toBe(400);
+  expect(await ada.ask("PUT", "/link/break", { how: "explode", lastCommand: null })).toBe(400);
+});
+
+test("a bridge that cannot receive pushes can have a wrong secret, but cannot be too slow; after the repair, it polls immediately", async () => {
+  const pollOnly = await startDemoChat({}, { PUSH_TLS_CERT: "", PUSH_TLS_KEY: "", MODE_SOCKET: "" });
+  try {
+    const cyd = await joinChat(pollOnly.url, "Cyd");
+    const broken = (how: Break) => cyd.ask("PUT", "/link/break", { how, lastCommand: START });
+    expect([await broken("slow"), await broken("unavailable")]).toEqual([409, 409]);
+    expect(await broken("secret")).toBe(204);
+    await until("the polls are refused", () => cyd.link().problem?.includes("401"));
+    expect(cyd.link()).toMatchObject({ mode: "poll", broken: { how: "secret" } });
+    expect(await cyd.ask("DELETE", "/link/break")).toBe(204);
+    // The game that the bridge asked for before it broke.
+    await cyd.sees("opens a game");
+    expect(cyd.link()).toMatchObject({ problem: null, broken: null });
+    cyd.leave();
+  } finally {
+    await pollOnly.close();
+  }
 });

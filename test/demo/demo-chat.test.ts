@@ -7,7 +7,7 @@ import { startDemoChat, type DemoChat } from "../harness/demo-chat";
 import { publish } from "../harness/service";
 import { until } from "../harness/wait";
 
-const CUT = { how: "cut", conversation: null };
+const CUT = { how: "cut", lastCommand: null };
 let demo: DemoChat;
 let ada: ChatMember;
 let bob: ChatMember;

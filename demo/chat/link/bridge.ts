@@ -83,6 +83,12 @@ export async function startBridge({ config, room, wire, log, tell }: BridgeOptio
   return bridge;
 }
 
+/** A command in a channel. */
+interface Command {
+  readonly channel: Channel;
+  readonly text: string;
+}
+
 interface BridgeParts {
   readonly tap: Awaited<ReturnType<typeof startTap>>;
   readonly catchUp: ReturnType<typeof createCatchUp>;
@@ -170,17 +176,16 @@ export class Bridge {
    * Breaks the bridge. Rejects with an Error whose message can be shown to members.
    *
    * @param by the member who breaks the bridge
-   * @param channel the channel in which the bridge asks the games for a new game, so that there is an event to deliver;
-   *   undefined to ask for nothing
+   * @param command a command that the bridge reports first, so that a game sends an event to deliver; undefined for none
    */
-  async break(how: Break, by: Member, channel: Channel | undefined): Promise<void> {
+  async break(how: Break, by: Member, command: Command | undefined): Promise<void> {
     const { whyFixed, mode } = this.#state;
     if (PUSH_BREAKS.includes(how) && whyFixed !== null) throw new Error(whyFixed);
     this.#mustBeFree();
     await this.#whileSwitching(async () => {
       await this.#polling.stop();
       if (how !== "cut" && mode === "poll" && whyFixed === null) await this.#turnTo("push");
-      await this.#begin(how, by, channel);
+      await this.#begin(how, by, command);
     });
   }
 
@@ -251,12 +256,12 @@ export class Bridge {
    * Begins a break: first for pushes, so that the event that the games send for the last report is rejected, and then
    * for reports and polls.
    */
-  async #begin(how: Break, by: Member, channel: Channel | undefined): Promise<void> {
+  async #begin(how: Break, by: Member, command: Command | undefined): Promise<void> {
     const { tap, listener, outage, faults } = this.#parts;
     faults.begin("pushes", how);
     listener?.setFault(how);
-    if (channel !== undefined) {
-      const asked = this.report({ type: "command", channel, user: by, text: "start" });
+    if (command !== undefined) {
+      const asked = this.report({ type: "command", ...command, user: by });
       // The break begins even if the service does not answer.
       await Promise.race([asked, sleep(ASKED_WITHIN_MS, undefined, { ref: false })]);
     }
@@ -267,8 +272,8 @@ export class Bridge {
     }
     this.#change({ broken: { how, by: by.name }, problem: null });
     // The service also shows why it refuses requests, so the bridge sends one.
-    if (channel !== undefined && REFUSED.includes(how)) {
-      void this.report({ type: "message", channel, user: by, text: "Can you read this?" });
+    if (command !== undefined && REFUSED.includes(how)) {
+      void this.report({ type: "message", channel: command.channel, user: by, text: "Can you read this?" });
     }
   }
 }

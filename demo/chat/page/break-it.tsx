@@ -1,4 +1,5 @@
-import { BREAKS, PUSH_BREAKS, type Break, type LinkState } from "../shapes";
+import { useRef } from "preact/hooks";
+import { BREAKS, PUSH_BREAKS, type Break, type LastCommand, type LinkState } from "../shapes";
 import { BREAK_WORDS, repairWords } from "./break-words";
 import type { ChatClient } from "./chat-client";
 import { DASHBOARD_WINDOW, openDashboard } from "./open-dashboard";
@@ -8,26 +9,34 @@ export interface BreakItProps {
   readonly client: ChatClient;
   /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
   readonly dashboard: string | null;
-  /** The channel in which the bridge asks for a new game before it breaks; null to ask for nothing. */
-  readonly gameChannel: string | null;
+  /** The command that the bridge reports before it breaks, so that a game answers. */
+  readonly lastCommand: LastCommand;
   /** Sends a request, and shows why it failed. */
   send(request: () => Promise<unknown>): Promise<boolean>;
 }
 
 /** The buttons that break and repair the bridge. A break also shows the dashboard in a second window. */
-export function BreakIt({ link, client, dashboard, gameChannel, send }: BreakItProps) {
+export function BreakIt({ link, client, dashboard, lastCommand, send }: BreakItProps) {
   const { broken, isSwitching, whyFixed } = link;
+  const heading = useRef<HTMLHeadingElement>(null);
   const isBlocked = (how: Break): boolean => whyFixed !== null && PUSH_BREAKS.includes(how);
 
   function begin(how: Break): void {
     if (broken !== null || isSwitching || isBlocked(how)) return;
     if (dashboard !== null) void openDashboard(client, dashboard, null);
-    void send(() => client.break(how, gameChannel));
+    void send(() => client.break(how, lastCommand));
+  }
+
+  async function repair(): Promise<void> {
+    // The button disappears with the repair, so the focus moves to the heading.
+    if (await send(client.repair)) heading.current?.focus({ preventScroll: true });
   }
 
   return (
     <section class="break-it" aria-labelledby="break-title">
-      <h3 id="break-title">Break it</h3>
+      <h3 id="break-title" ref={heading} tabIndex={-1}>
+        Break it
+      </h3>
       <p class="hint">
         {dashboard === null
           ? "See what the games and the other members notice. Then repair the bridge."
@@ -59,7 +68,7 @@ export function BreakIt({ link, client, dashboard, gameChannel, send }: BreakItP
       </p>
       <p class="repair">
         {broken !== null && (
-          <button type="button" class="button small primary" onClick={() => void send(client.repair)}>
+          <button type="button" class="button small primary" onClick={() => void repair()}>
             Repair
           </button>
         )}

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Exchange, LinkMode, LinkState } from "../shapes";
+import type { Exchange, LastCommand, LinkMode, LinkState } from "../shapes";
 import { BreakIt } from "./break-it";
 import type { ChatClient } from "./chat-client";
 import { ExchangeView } from "./exchange-view";
@@ -21,8 +21,8 @@ export interface BridgePanelProps {
   readonly client: ChatClient;
   /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
   readonly dashboard: string | null;
-  /** The channel in which a break asks for a new game; null to ask for nothing. */
-  readonly gameChannel: string | null;
+  /** The command that the bridge reports before it breaks, so that a game answers. */
+  readonly lastCommand: LastCommand;
   /** The event of a link from the dashboard, whose exchange is opened; undefined for none. */
   readonly wanted: WantedEvent | undefined;
   onClose(): void;
@@ -30,7 +30,7 @@ export interface BridgePanelProps {
 
 /** The panel with the bridge's mode, its breaks and its latest exchanges. */
 export function BridgePanel(props: BridgePanelProps) {
-  const { link, exchanges, client, dashboard, gameChannel, wanted, onClose } = props;
+  const { link, exchanges, client, dashboard, lastCommand, wanted, onClose } = props;
   const { fault, send } = useRequest();
   const { mode, broken, isSwitching, whyFixed } = link;
   // An exchange that arrives later must not take the focus.
@@ -77,7 +77,7 @@ export function BridgePanel(props: BridgePanelProps) {
         ))}
       </fieldset>
       {whyFixed !== null && <p class="hint">{whyFixed}</p>}
-      <BreakIt link={link} client={client} dashboard={dashboard} gameChannel={gameChannel} send={send} />
+      <BreakIt link={link} client={client} dashboard={dashboard} lastCommand={lastCommand} send={send} />
       <p class="fault" role="alert">
         {fault}
       </p>

@@ -1,4 +1,4 @@
-import type { Break, LinkMode, Member, StreamEvent } from "../shapes";
+import type { Break, LastCommand, LinkMode, Member, StreamEvent } from "../shapes";
 
 /**
  * Returns functions that send requests as the member with `key`. They reject with an Error whose message can be shown
@@ -16,9 +16,8 @@ export function clientFor(key: string) {
     press: (post: number, action: string) => request("POST", "/press", { post, action }, key, "Your press"),
     answer: (post: number, text: string) => request("POST", "/answer", { post, text }, key, "Your answer"),
     setMode: (mode: LinkMode) => request("PUT", "/link/mode", { mode }, key),
-    /** Breaks the bridge, which first asks for a new game in `conversation`. */
-    break: (how: Break, conversation: string | null) =>
-      request("PUT", "/link/break", { how, conversation }, key),
+    /** Breaks the bridge, which first reports `lastCommand`. */
+    break: (how: Break, lastCommand: LastCommand) => request("PUT", "/link/break", { how, lastCommand }, key),
     repair: () => request("DELETE", "/link/break", undefined, key),
     /** Resolves to the URL of the workspace's page in the dashboard, or of the page of an event. */
     async dashboardLink(event: string | null): Promise<string> {

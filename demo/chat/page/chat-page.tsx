@@ -151,7 +151,11 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
           exchanges={exchanges}
           client={client}
           dashboard={dashboard}
-          gameChannel={isDm || live !== undefined ? null : active}
+          lastCommand={
+            isDm || live !== undefined
+              ? { channel: isDm ? (channels[0]?.id ?? "") : active, text: "help" }
+              : { channel: active, text: "start" }
+          }
           wanted={wanted}
           onClose={closePanel}
         />

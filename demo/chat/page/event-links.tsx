@@ -17,7 +17,7 @@ export function EventLinks({ ids, client, dashboard }: EventLinksProps) {
   if (ids.length === 0) return null;
   const more = ids.length - LINKS_MAX;
   return (
-    <ul class="event-links" aria-label="Events of this request">
+    <ul class="event-links" aria-label="Events">
       {ids.slice(0, LINKS_MAX).map((id) => (
         <li key={id}>
           <a

@@ -14,6 +14,7 @@ import {
   COMMAND,
   NAME_MAX,
   type Break,
+  type LastCommand,
   type LinkMode,
   type Member,
   type Report,
@@ -37,7 +38,15 @@ const PRESS = bodyOf({ post: ID, action: { type: "string", maxLength: ACTION_MAX
 const MODE = bodyOf({ mode: { enum: ["poll", "push"] } });
 const BREAK = bodyOf({
   how: { enum: BREAKS },
-  conversation: { type: ["string", "null"], maxLength: DM_CHANNEL_MAX_CHARACTERS },
+  lastCommand: {
+    type: ["object", "null"],
+    additionalProperties: false,
+    required: ["channel", "text"],
+    properties: {
+      channel: { type: "string", maxLength: DM_CHANNEL_MAX_CHARACTERS },
+      text: { enum: ["start", "help"] },
+    },
+  },
 });
 
 const DASHBOARD_LINK = bodyOf({ event: { type: ["string", "null"], pattern: EVENT_ID_FORM.source } });
@@ -127,10 +136,11 @@ export function addLinkRoutes(app: FastifyInstance, { room, bridge }: PageContex
     change(bridge.setMode(body.mode), reply),
   );
 
-  app.put<{ Body: { how: Break; conversation: string | null } }>("/link/break", BREAK, (request, reply) => {
-    const { member, body } = request;
-    const channel = room.channels.find(({ id }) => id === body.conversation);
-    return change(bridge.break(body.how, member, channel), reply);
+  type Broken = { how: Break; lastCommand: LastCommand | null };
+  app.put<{ Body: Broken }>("/link/break", BREAK, ({ member, body: { how, lastCommand } }, reply) => {
+    const channel = room.channels.find(({ id }) => id === lastCommand?.channel);
+    const command = channel && lastCommand && { channel, text: lastCommand.text };
+    return change(bridge.break(how, member, command ?? undefined), reply);
   });
 
   app.delete("/link/break", (_request, reply) => change(bridge.repair(), reply));
