@@ -6,6 +6,7 @@ import { rootCertificates } from "node:tls";
 import { createClient } from "@redis/client";
 import { CHAT_NAMES, LISTENERS } from "../../deploy/local/start-settings";
 import { joinChat } from "../harness/chat-member";
+import { askApi } from "../harness/dashboard";
 import { startTestRedis } from "../harness/redis";
 import { until } from "../harness/wait";
 import {
@@ -91,6 +92,23 @@ describe("a start on free ports", () => {
     ada.leave();
     const roots = readFileSync(join(run.folder, "chat/push-roots.pem"), "utf8");
     expect(roots.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+  });
+
+  test("the chat signs its members in to the dashboard, with a token that sees only the chat's workspace", async () => {
+    const { key } = await joinChat(fact(page, "chat"), "Ada");
+    const asked = await fetch(`${fact(page, "chat")}/api/dashboard-link`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ event: null }),
+    });
+    const { url } = (await asked.json()) as { url: string };
+    const id = fact(page, "workspace");
+    const [, code = ""] = /#visit=([\w-]+)$/.exec(url) ?? [];
+    expect(url).toBe(`${new URL(fact(page, "dashboard")).origin}/workspaces/${id}#visit=${code}`);
+    const request = { method: "POST", body: { code } };
+    const { json } = await askApi(new URL(url).origin, "/session", request);
+    const demo = { workspaceId: id, chatUrl: fact(page, "chat") };
+    expect(json).toMatchObject({ tokenName: "demo-chat", workspaces: [id], demo });
   });
 
   test("a second start in the same folder fails and names the process of the first start; that process keeps running", async () => {
