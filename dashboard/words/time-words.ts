@@ -8,6 +8,11 @@ export function writeTimesIn(zone: TimesIn): void {
   timesIn = zone;
 }
 
+/** Returns the time zone of all texts. */
+export function writtenTimesIn(): TimesIn {
+  return timesIn;
+}
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -98,7 +98,7 @@ function Search({ label, value, onValue, hint }: FilterProps & { readonly hint?:
   );
 }
 
-/** A time in the browser's time zone. */
+/** A time in the chosen time zone. */
 function Time({ label, value, onValue }: FilterProps) {
   return (
     <label class="grow">

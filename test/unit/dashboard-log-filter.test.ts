@@ -11,6 +11,7 @@ import {
   type DeliveryFilter,
 } from "../../dashboard/words/log-filter";
 import { readLogView, readOpenRows, withLogView, withOpenRows } from "../../dashboard/words/log-view";
+import { writeTimesIn } from "../../dashboard/words/time-words";
 import type { DeliveryShape } from "../../proto/json/shapes";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
@@ -131,6 +132,14 @@ test("a time of the log survives its input, which shows the local time in second
     expect(toLocalInput(fromLocalInput(shown))).toBe(shown);
   });
   expect([toLocalInput(""), fromLocalInput("")]).toEqual(["", ""]);
+});
+
+test("if times are in UTC, so is the input", () => {
+  writeTimesIn("utc");
+  expect(toLocalInput("2026-07-01T12:00:30.500Z")).toBe("2026-07-01T12:00:30");
+  expect(fromLocalInput("2026-07-01T12:00:30")).toBe("2026-07-01T12:00:30.000Z");
+  expect(fromLocalInput("")).toBe("");
+  writeTimesIn("local");
 });
 
 test("the export has one JSON line for each entry, oldest first", () => {

@@ -79,7 +79,7 @@ describe("the rows of the log", () => {
       expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
       expect(new Set(rows.flatMap(({ entries }) => entries))).toEqual(new Set(log));
       // The rows are sorted by their newest entry.
-      const places = rows.map(({ entries }) => log.indexOf(entries[0] ?? log[0]!));
+      const places = rows.map(({ entries }) => log.findIndex((each) => each === entries[0]));
       expect(places).toEqual(places.toSorted((a, b) => a - b));
     });
   });
