@@ -79,15 +79,8 @@ export async function openStore(options: StoreOptions) {
     const memory = await onceAvailable(options, () => readShardMemory(redis, keys, redisMemoryBytes));
     const bounds = planMemory(memory, options);
     const functions = createFunctions(redis, options.meter, failedShardMaxBytes(memory));
-    const kept = await onceAvailable(options, async () => {
-      await functions.load();
-      return keepShards(redis, shards);
-    });
-    if (kept !== String(shards)) {
-      throw new WrongShards(
-        `SHARDS is ${shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
-      );
-    }
+    await onceAvailable(options, () => functions.load());
+    await checkShards(options, redis, shards);
     for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
     const overbooking = findOverbooking(memory, bounds);
     if (overbooking !== undefined) options.onOverbooking?.(overbooking);
@@ -144,6 +137,15 @@ export async function openStore(options: StoreOptions) {
     await redis.close();
     throw error;
   }
+}
+
+/** Throws `WrongShards` when the store was created with a different number of shards. */
+async function checkShards(options: StoreOptions, redis: Redis, shards: number): Promise<void> {
+  const kept = await onceAvailable(options, () => keepShards(redis, shards));
+  if (kept === String(shards)) return;
+  throw new WrongShards(
+    `SHARDS is ${shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
+  );
 }
 
 /** Returns the stored number of shards. If Redis is new or has restarted empty, stores `shards` and returns it. */
