@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 import type { RedisAdvice } from "../../core/store/redis/advice";
 import { StoreUnavailable } from "../../core/ports/store-faults";
+import { createRequestCounts } from "../../core/store/request-counts";
 import { slotOf } from "../../core/store/redis/slot";
 import { many } from "../harness/for-all";
 import { deliveryOf } from "../harness/push-queue";
@@ -55,6 +56,30 @@ function onceAvailable<T>(what: string, ask: () => Promise<T>): Promise<T> {
     }),
   );
 }
+
+// time: ordering
+test("the requests of workspaces in all shards are counted and read", async () => {
+  const ids = await Promise.all(
+    Array.from({ length: 32 }, async () => (await addWorkspace(store)).workspace.id),
+  );
+  const counts = createRequestCounts(store.functions, store.keys);
+  for (const id of ids) {
+    counts.hourCounts.add(id, "signature", 2);
+    counts.refusedRequests.keep(id, "signature-missing", {
+      kind: "signature",
+      atMs: 1,
+      method: "POST",
+      address: "192.0.2.1",
+    });
+  }
+  await counts.close();
+  const read = await store.hourCounts.read(ids);
+  expect(ids.map((id) => read.get(id)?.map((bucket) => bucket.counts))).toEqual(
+    ids.map(() => [{ signature: 2 }]),
+  );
+  const { refusals } = await store.refusedRequests.read(ids[0] ?? "");
+  expect(refusals).toMatchObject([{ kind: "signature", address: "192.0.2.1" }]);
+});
 
 test("core computes the same slot for a key as the cluster", async () => {
   const odd = fc.array(fc.constantFrom("{", "}", "a", "é", ":"), { minLength: 1, maxLength: 8 });
