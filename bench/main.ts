@@ -10,6 +10,7 @@ import { inbound, pollEmpty, pollFew, pollPage } from "./parts/http";
 import { idle } from "./parts/idle";
 import { isolation } from "./parts/isolation";
 import { latency } from "./parts/latency";
+import { list } from "./parts/list";
 import { memory } from "./parts/memory";
 import { mixed } from "./parts/mixed";
 import { neighbours } from "./parts/neighbours";
@@ -33,6 +34,7 @@ const PARTS: readonly Part[] = [
   retries,
   isolation,
   neighbours,
+  list,
   memory,
   growth,
 ];

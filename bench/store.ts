@@ -91,6 +91,11 @@ export async function connectToStore(url: string) {
       const changes = await info("persistence", "rdb_changes_since_last_save");
       return { changes, fileBytes: await info("persistence", "aof_current_size") };
     },
+    /** Returns the milliseconds of processor time that Redis has spent in core's functions. */
+    async functionMs() {
+      const [, us] = /^cmdstat_fcall:calls=\d+,usec=(\d+)/m.exec(await client.info("commandstats")) ?? [];
+      return Number(us ?? 0) / 1_000;
+    },
     processId: () => info("server", "process_id"),
     /** Returns the bytes of the data in Redis. Buffers are subtracted, because they vary and are not data. */
     async usedBytes() {

@@ -13,12 +13,12 @@ const PLACE_FORM = /^[0-9]{2}:[0-9]{13}:[0-9a-f-]{36}$/;
 /** Maximum number of workspaces in one call that reads states. */
 const READ_MAX = 100;
 /** Number of workspaces in one call that completes the index. */
-const CHECKED_AT_ONCE = 300;
+const CHECKED_AT_ONCE = 100;
 /**
  * Maximum number of calls that complete the index of a shard. Without this bound, a list could take forever while cores
  * of an older release create workspaces.
  */
-const CHECKS_MAX = 1_000;
+const CHECKS_MAX = 3_000;
 
 function toPlace({ state, sinceMs, id }: Standing): string {
   return `${STATE_RANKS[state]}:${String(sinceMs).padStart(13, "0")}:${id}`;

@@ -40,8 +40,7 @@ local function add_polls(prefix, workspace, line)
   outlive(key, LOGGED_SECONDS)
 end
 
-local read_run_state = state_reader('poll_run', 'polled_us', 'pushes_failing_ms', 'listed', 'attempted_ms', 'failed_ms',
-  'accepted_ms')
+local read_run_state = state_reader('poll_run', 'polled_us', 'pushes_failing_ms', 'listed')
 
 -- Returns the run in progress as a line (nil when there is none), and fields of the workspace's state.
 local function run_line(prefix, workspace)
@@ -86,7 +85,7 @@ local function log_delivery(prefix, workspace, delivery, response)
   outlive(log, LOGGED_SECONDS)
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
   note_attempt(prefix, workspace, delivery, state.pushes_failing_ms)
-  note_push_fact(prefix, workspace, entry, delivery, state)
+  note_push_fact(prefix, workspace, entry, delivery, state.listed)
   return entry
 end
 

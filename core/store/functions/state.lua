@@ -52,7 +52,7 @@ local STATE = {
   dead_lettered_ms = 'deadlettered',
 
   -- The facts that determine the state of pushes: see states.lua. Written by record_pushes, log_delivery and publish. Each
-  -- time is that of an entry in `:log:`. Time of the last attempt, up to an hour too early.
+  -- time is that of an entry in `:log:`. Time of an attempt: the log can contain later ones.
   attempted_ms = 'attempted',
   -- Times of the last failed attempt, of the first accepted attempt after it, and of the last failed attempt of the
   -- previous series of failures. `accepted_ms` is deleted when an attempt fails.

@@ -2,7 +2,7 @@
 -- is the sorted set `:states`. Its elements '<rank>:<time, 13 digits>:<workspace>' are ordered as text, and each
 -- workspace has one. The time is in ms: for a failing workspace, the time at which it began to fail; otherwise, the time
 -- at which the workspace was created. The state of the workspace contains the element's start, '<rank>:<time>', as
--- `listed`.
+-- `listed`, followed by 'p' if events are pushed to the workspace.
 --
 -- The function that changes a fact also calls settle, in the same step, if the fact can change the state. A state that
 -- ends by time alone has an entry in `:turns`: the time at which the state must be computed again. This time can be too
@@ -27,7 +27,8 @@ local POLLED_LATELY_MS = @POLLED_LATELY_MS@
 local RECOVERED_FOR_MS = @RECOVERED_FOR_MS@
 local DEGRADED_FOR_MS = @DEGRADED_FOR_MS@
 local LOGGED_MS = @LOGGED_SECONDS@ * 1000
-local ATTEMPTED_EVERY_MS = 3600000
+-- The length of '<rank>:<time>'.
+local PLACE_LENGTH = 16
 -- Maximum number of log entries that are read to find the last attempt.
 local LAST_ATTEMPT_WITHIN = 20
 
@@ -111,7 +112,7 @@ end
 -- Whether the last logged attempt, which ended `at`, is missing in the facts.
 local function lacks_attempt(state, attempt, at)
   if not attempt then return false end
-  if (state.attempted_ms or 0) + ATTEMPTED_EVERY_MS < at then return true end
+  if not state.attempted_ms then return true end
   local is_failing = state.failed_ms and not state.accepted_ms
   if attempt[4] == 'success' then return is_failing end
   return not is_failing or state.failed_ms < at
@@ -158,6 +159,10 @@ local function record_of(prefix, workspace)
   return cjson.decode(redis.call('GET', prefix .. ':ws:' .. workspace) or '{}')
 end
 
+local function element_of(listed, workspace)
+  return string.sub(listed, 1, PLACE_LENGTH) .. ':' .. workspace
+end
+
 -- Moves a workspace to its place in the index.
 local function list_state(prefix, workspace, state, name)
   local rank, since = RANKS[name], state.created_ms
@@ -169,14 +174,14 @@ local function list_state(prefix, workspace, state, name)
   if name == 'failing' then
     since = state.mode == 'poll' and state.polls_failing_ms or state.failed_ms
     -- The time of the first failure stays.
-    if listed and string.sub(listed, 1, 2) == rank then since = tonumber(string.sub(listed, 4)) end
+    if listed and string.sub(listed, 1, 2) == rank then since = tonumber(string.sub(listed, 4, PLACE_LENGTH)) end
   end
   local place = rank .. ':' .. string.format('%013d', since)
-  if place == listed then return false end
-  if listed then redis.call('ZREM', prefix .. ':states', listed .. ':' .. workspace) end
-  redis.call('ZADD', prefix .. ':states', 0, place .. ':' .. workspace)
-  redis.call('HSET', state_key(prefix, workspace), STATE.listed, place)
-  state.listed = place
+  state.listed = place .. (state.mode == 'push' and 'p' or '')
+  if state.listed == listed then return false end
+  if listed then redis.call('ZREM', prefix .. ':states', element_of(listed, workspace)) end
+  redis.call('ZADD', prefix .. ':states', 0, element_of(place, workspace))
+  redis.call('HSET', state_key(prefix, workspace), STATE.listed, state.listed)
   return true
 end
 
@@ -190,7 +195,9 @@ function settle(prefix, workspace, now, is_deep)
   if state.mode == 'poll' then
     name, ends = poll_state(prefix, workspace, state, now)
   elseif state.mode == 'push' then
-    if is_deep or lacks_attempt(state, attempt, at) then adopt_facts(prefix, workspace, state, now_ms) end
+    -- If the last entries of the log are drops, a whole log must be read to find the last attempt.
+    local is_old = not at and state.attempted_ms and now_ms - state.attempted_ms > LOGGED_MS
+    if is_deep or is_old or lacks_attempt(state, attempt, at) then adopt_facts(prefix, workspace, state, now_ms) end
     name, ends = push_state(state, at or state.attempted_ms, now_ms)
   else
     name = record_of(prefix, workspace).platform == 'native' and 'native' or 'disconnected'
@@ -211,36 +218,38 @@ end
 -- Removes a workspace from the index before its state is deleted.
 function remove_from_states(prefix, workspace)
   local listed = redis.call('HGET', state_key(prefix, workspace), STATE.listed)
-  if listed then redis.call('ZREM', prefix .. ':states', listed .. ':' .. workspace) end
+  if listed then redis.call('ZREM', prefix .. ':states', element_of(listed, workspace)) end
   redis.call('ZREM', prefix .. ':turns', workspace)
 end
 
--- Notes a delivery that was logged as `entry`. `state` contains the fields of the workspace's state before the delivery.
--- Most attempts are accepted and change nothing, so this function only writes if a fact has changed.
-function note_push_fact(prefix, workspace, entry, delivery, state)
+local read_facts = state_reader('attempted_ms', 'failed_ms', 'accepted_ms')
+
+-- Notes a delivery that was logged as `entry`. `listed` is the workspace's place in the index. Most attempts are accepted
+-- and change nothing, so this function then reads nothing more.
+function note_push_fact(prefix, workspace, entry, delivery, listed)
+  local rank = listed and string.sub(listed, 1, 2)
+  local is_success = string.find(delivery, '"success"', 1, true)
+  -- While pushes do not fail, another accepted attempt changes no fact.
+  if is_success and #(listed or '') > PLACE_LENGTH and (is_good(listed) or rank == RANKS.degraded) then return end
   local key, at = state_key(prefix, workspace), tonumber(string.match(entry, '^%d+'))
-  local rank, is_changed = state.listed and string.sub(state.listed, 1, 2), false
-  if string.find(delivery, '"success"', 1, true) then
-    if state.failed_ms and not state.accepted_ms then
-      redis.call('HSET', key, STATE.accepted_ms, digits(at))
-      is_changed = true
-    end
-    is_changed = is_changed or not rank or rank == RANKS.unused
+  local facts, is_changed = read_facts(prefix, workspace), true
+  if is_success then
+    if facts.failed_ms and not facts.accepted_ms then redis.call('HSET', key, STATE.accepted_ms, digits(at)) end
   else
     local result = cjson.decode(delivery)[4]
     if result == 'overloaded' then
       redis.call('HSET', key, STATE.overloaded_ms, digits(at))
-      if is_good(state.listed) then settle(prefix, workspace, clock()) end
+      if is_good(listed) then settle(prefix, workspace, clock()) end
     end
     if DROP_REASONS[result] then return end
-    if state.accepted_ms then
+    if facts.accepted_ms then
       redis.call('HDEL', key, STATE.accepted_ms)
-      redis.call('HSET', key, STATE.failed_before_ms, digits(state.failed_ms))
+      redis.call('HSET', key, STATE.failed_before_ms, digits(facts.failed_ms))
     end
     redis.call('HSET', key, STATE.failed_ms, digits(at))
     is_changed = rank ~= RANKS.failing
   end
-  if at - (state.attempted_ms or 0) >= ATTEMPTED_EVERY_MS then redis.call('HSET', key, STATE.attempted_ms, digits(at)) end
+  redis.call('HSET', key, STATE.attempted_ms, digits(at))
   if is_changed then settle(prefix, workspace, clock()) end
 end
 
@@ -285,7 +294,8 @@ function check_states(prefix, now, most)
       settle(prefix, string.match(entry, ':(.*)$'), now, true)
     else
       local listed, workspace = string.match(entry, '^(%d+:%d+):(.*)$')
-      if redis.call('HGET', state_key(prefix, workspace), STATE.listed) ~= listed then
+      local stored = redis.call('HGET', state_key(prefix, workspace), STATE.listed)
+      if not stored or string.sub(stored, 1, PLACE_LENGTH) ~= listed then
         redis.call('ZREM', prefix .. ':states', entry)
       end
     end
@@ -351,7 +361,7 @@ register('read_states', function(keys, args)
       answers[i] = {}
     else
       local recovered = state.mode == 'push' and state.accepted_ms or state.mode == 'poll' and state.polls_recovered_ms
-      answers[i] = { state.listed, digits(recovered or 0), digits((state.polled_us or 0) / 1000), digits(at or 0),
+      answers[i] = { string.sub(state.listed, 1, PLACE_LENGTH), digits(recovered or 0), digits((state.polled_us or 0) / 1000), digits(at or 0),
         attempt and cjson.encode(attempt) or '' }
     end
   end
