@@ -157,3 +157,9 @@ end
 local function outlive(key, seconds)
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end
+
+-- Whether the result of a logged delivery is "success". The result follows the event id, the type and the number of the
+-- attempt, which contain no quotes. A text later in the list, e.g. of a message, can also be "success".
+local function is_logged_success(delivery)
+  return string.find(delivery, '^%["[^"]*","[^"]*",%d+,"success"') ~= nil
+end

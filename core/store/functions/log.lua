@@ -84,8 +84,9 @@ local function log_delivery(prefix, workspace, delivery, response)
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
-  note_attempt(prefix, workspace, delivery, state.pushes_failing_ms)
-  note_push_fact(prefix, workspace, entry, delivery, state.listed)
+  local is_success = is_logged_success(delivery)
+  note_attempt(prefix, workspace, delivery, state.pushes_failing_ms, is_success)
+  note_push_fact(prefix, workspace, entry, delivery, state.listed, is_success)
   return entry
 end
 

@@ -43,10 +43,8 @@ local function end_push_outage(prefix, workspace, reason)
 end
 
 -- Notes a logged delivery. `is_failing` says whether the workspace's state contains `pushes_failing_ms`.
-local function note_attempt(prefix, workspace, delivery, is_failing)
-  -- The result follows the event id, the type and the number of the attempt, which contain no quotes. A text later in
-  -- the list can be "success" too.
-  if string.find(delivery, '^%["[^"]*","[^"]*",%d+,"success"') then
+local function note_attempt(prefix, workspace, delivery, is_failing, is_success)
+  if is_success then
     if is_failing then end_push_outage(prefix, workspace, 'accepted') end
     return
   end

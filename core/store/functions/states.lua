@@ -65,7 +65,7 @@ local function facts_of_log(prefix, workspace, now_ms)
     for _, entry in ipairs(entries) do
       local at, delivery = tonumber(string.match(entry[1], '^%d+')), entry[2][2]
       if at < oldest and facts.attempted_ms and (facts.failed_ms or first_accepted < oldest) then return facts end
-      local is_accepted = string.find(delivery, '"success"', 1, true)
+      local is_accepted = is_logged_success(delivery)
       local decoded = is_accepted and {} or cjson.decode(delivery)
       if is_accepted and not string.find(delivery, '^%["[^"]*","poll"') then
         facts.attempted_ms = facts.attempted_ms or at
@@ -226,11 +226,10 @@ local read_facts = state_reader('attempted_ms', 'failed_ms', 'accepted_ms')
 
 -- Notes a delivery that was logged as `entry`. `listed` is the workspace's place in the index. Most attempts are accepted
 -- and change nothing, so this function then reads nothing more.
-function note_push_fact(prefix, workspace, entry, delivery, listed)
+function note_push_fact(prefix, workspace, entry, delivery, listed, is_success)
   local rank = listed and string.sub(listed, 1, 2)
-  local is_success = string.find(delivery, '"success"', 1, true)
   -- While pushes do not fail, another accepted attempt changes no fact.
-  if is_success and #(listed or '') > PLACE_LENGTH and (is_good(listed) or rank == RANKS.degraded) then return end
+  if is_success and rank and #listed > PLACE_LENGTH and rank ~= RANKS.failing and rank ~= RANKS.unused then return end
   local key, at = state_key(prefix, workspace), tonumber(string.match(entry, '^%d+'))
   local facts, is_changed = read_facts(prefix, workspace), true
   if is_success then
