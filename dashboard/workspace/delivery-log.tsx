@@ -54,7 +54,9 @@ function LoadedLog({ deliveries, workspace }: DeliveryLogProps & { deliveries: r
   const heading = useRef<HTMLHeadingElement>(null);
   const sendAgain = useSendAgain(workspace, deliveries);
   const chosen = [...selected].filter((id) => sendAgain.sendable.has(id));
-  const isHeld = isPaused || wanted > 1 || open.size > 0 || chosen.length > 0;
+  // The URL may name rows that the log no longer has.
+  const isReading = deliveries.some(({ id, eventId }) => open.has(eventId) || open.has(id));
+  const isHeld = isPaused || wanted > 1 || isReading || chosen.length > 0;
   const { log, newer, showNewer } = useHeldLog(deliveries, isHeld);
 
   const found = filterDeliveries(log, filter);

@@ -119,6 +119,16 @@ test("the URL contains the open rows, so a shared link shows the same details", 
   expect([...query().keys()]).toEqual([]);
 });
 
+test("a row that the URL names, but the log no longer has, does not hold back new deliveries", async () => {
+  const other = await push.bridge();
+  const { workspaceId } = other;
+  await push.ping(workspaceId);
+  await open(workspaceId, `?open=${ids[0]}`);
+  await untilCount(rows(), 1);
+  await push.ping(workspaceId);
+  await untilCount(rows(), 2);
+});
+
 test("the attempts of one event share a row, which shows each attempt when it is open", async () => {
   const failing = await push.bridge();
   failing.behave(status(503));

@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { status } from "../harness/behaviours";
 import { poll } from "../harness/bridge";
 import { DESKTOP, PHONE, testBrowser, untilCount, untilFocused } from "../harness/browser";
-import { create } from "../harness/contents";
+import { create, update } from "../harness/contents";
 import { sharedPush, type PushedBridge } from "../harness/push";
 import { expectUsable } from "../harness/usable";
 import { until } from "../harness/wait";
@@ -119,11 +119,13 @@ test("on a laptop, the page of a busy workspace is less than 2,000 px high, and 
     ({ next } = (await poll(push.service.url, polling, next && `after=${next}`)).json as { next: string });
   }
   const failing = await push.bridge();
-  failing.behave(status(503));
   const event = { workspaceId: failing.workspaceId, content: create("general") };
   await push.publish(...Array.from({ length: 30 }, () => event));
-  await push.logged(failing.workspaceId, 60);
-  for (const each of [busy.workspaceId, workspaceId]) {
+  await failing.waitFor(30);
+  failing.behave(status(503));
+  await push.publish({ workspaceId: failing.workspaceId, content: update("general") });
+  await push.logged(failing.workspaceId, 31);
+  for (const each of [busy.workspaceId, workspaceId, failing.workspaceId]) {
     await open(each);
     await untilCount(page.locator(".log-row"), 20);
     expect(await page.evaluate("document.documentElement.scrollHeight")).toBeLessThan(HEIGHT_MAX);
