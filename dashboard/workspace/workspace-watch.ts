@@ -71,7 +71,8 @@ type Sync = "behind" | "current" | { readonly is: "reading" };
  * Reads a workspace, and follows its changes through a stream while the page is visible.
  *
  * When the stream first delivers `available`, `health` or `delivery`, everything is read, so no change is missed. After
- * that read, the state is live. The state is no longer live when the stream fails, delivers `unavailable` or is silent
+ * that read, the state is live. The workspace, which the page has just read, is not read a second time: the stream
+ * delivers the current health. The state is no longer live when the stream fails, delivers `unavailable` or is silent
  * for too long, or when a request gets no answer. Only the workspace and its health, which are small, are also read
  * before the stream opens. The log is not read again while the state is live.
  *
@@ -87,6 +88,10 @@ export class WorkspaceWatch {
   /** Whether a read of the log has started, even if the read failed later. */
   #isLogAsked = false;
   #mode: Mode | undefined;
+  /** The read before the stream opened; undefined once the stream has delivered something. */
+  #early: Promise<boolean> | undefined;
+  /** The last health that the stream has delivered. */
+  #streamed: { readonly health: HealthShape } | undefined;
   #gathered: DeliveryShape[] = [];
   #untilShown: Timer;
   #untilLeft: Timer;
@@ -100,7 +105,7 @@ export class WorkspaceWatch {
 
   /** Starts reading and following the workspace. Returns a function that stops both. */
   start(): () => void {
-    void this.#read("person", false);
+    this.#early = this.#read("person", false);
     this.#look();
     const look = (): void => this.#look();
     document.addEventListener("visibilitychange", look);
@@ -121,19 +126,21 @@ export class WorkspaceWatch {
   }
 
   /**
-   * Reads the workspace, its health and, unless `log` is false, its log. Resolves to whether the read succeeded. By
-   * default, the log is read unless the stream reports each delivery.
+   * Reads the workspace with its health unless `workspace` is false, and its log unless `log` is false. Resolves to whether
+   * the read succeeded. By default, the log is read unless the stream reports each delivery.
    */
-  async #read(by: AskedBy, log = this.#sync === "behind"): Promise<boolean> {
+  async #read(by: AskedBy, log = this.#sync === "behind", workspace = true): Promise<boolean> {
     const { signal } = this.#closed;
     this.#isLogAsked ||= log;
     try {
       const [view, deliveries] = await Promise.all([
-        api.view(this.#id, signal, by),
+        workspace ? api.view(this.#id, signal, by) : undefined,
         log ? api.deliveries(this.#id, signal, by) : undefined,
       ]);
-      this.#mode = view.workspace.mode;
-      this.#show({ ...view, error: undefined, gone: false });
+      if (view !== undefined) {
+        this.#mode = view.workspace.mode;
+        this.#show({ ...view, error: undefined, gone: false });
+      }
       if (deliveries !== undefined) this.#showDeliveries(deliveries);
       return true;
     } catch (thrown) {
@@ -174,11 +181,24 @@ export class WorkspaceWatch {
     if (this.#sync !== "behind") return;
     const own: Sync = { is: "reading" };
     this.#sync = own;
-    const isRead = await this.#read("itself", true);
+    const early = this.#early;
+    this.#early = undefined;
+    const reads = await Promise.all([this.#read("itself", true, early === undefined), early ?? true]);
+    const isRead = reads.every(Boolean);
+    if (early !== undefined) this.#showStreamed();
     // The stream may have failed during the read.
     if (this.#sync !== own) return;
     this.#sync = isRead ? "current" : "behind";
     if (isRead) this.#show({ liveness: "live", updatedAt: undefined });
+  }
+
+  /** Shows the last health of the stream, which may be newer than the health that was read. */
+  #showStreamed(): void {
+    if (this.#streamed === undefined) return;
+    const { health } = this.#streamed;
+    this.#show({ health });
+    // The mode was switched elsewhere. The mode is a part of the workspace, so the workspace is read again.
+    if (this.#mode !== undefined && (health?.mode ?? "none") !== this.#mode) void this.#read("itself");
   }
 
   #open(): void {
@@ -197,11 +217,9 @@ export class WorkspaceWatch {
     });
     stream.addEventListener("available", () => void this.#catchUp());
     stream.addEventListener("health", ({ data }: MessageEvent<string>) => {
-      const health = JSON.parse(data) as HealthShape;
-      this.#show({ health });
+      this.#streamed = { health: JSON.parse(data) as HealthShape };
+      this.#showStreamed();
       void this.#catchUp();
-      // The mode was switched elsewhere. The mode is a part of the workspace, so the workspace is read again.
-      if (this.#mode !== undefined && (health?.mode ?? "none") !== this.#mode) void this.#read("itself");
     });
     stream.addEventListener("requests", ({ data }: MessageEvent<string>) => {
       this.#awaitReport();
