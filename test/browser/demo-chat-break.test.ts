@@ -34,7 +34,7 @@ test.each([
     const ada = await joinChatPage(browser, demo.url, "Ada", DESKTOP);
     const bob = await joinChatPage(browser, demo.url, "Bob", PHONE);
     await ada.openBridge();
-    await ada.bridge.getByRole("radio", { name: /^Push/ }).check();
+    await ada.bridge.getByRole("radio", { name: /^Push/ }).click();
     await ada.page.getByRole("button", { name: "Bridge: Push" }).waitFor();
 
     const dashboard = await opened(ada.page, () => ada.bridge.getByRole("button", { name: how }).click());
