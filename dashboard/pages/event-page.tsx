@@ -8,6 +8,7 @@ import { CopyButton } from "../parts/copy-button";
 import { Instant } from "../parts/instant";
 import { Loading } from "../parts/loading";
 import { ErrorNotice } from "../parts/notice";
+import { DemoChatLink } from "../parts/demo-chat-link";
 import { PageHeading } from "../parts/page-heading";
 import { Link } from "../router";
 import { useLoad } from "../use-load";
@@ -69,6 +70,7 @@ export function EventPage({ id, eventId }: EventPageProps) {
         )}
         <LivenessBadge liveness={liveness} />
       </PageHeading>
+      <DemoChatLink workspaceId={id} eventId={eventId} />
       <LivenessNotice liveness={liveness} updatedAt={updatedAt} />
       <ErrorNotice error={error ?? loaded.error} />
       {data === undefined && loaded.error === undefined && <Loading what="Loading the event" />}
