@@ -92,10 +92,7 @@ export async function connectToStore(url: string) {
       return { changes, fileBytes: await info("persistence", "aof_current_size") };
     },
     /** Returns the milliseconds of processor time that Redis has spent in core's functions. */
-    async functionMs() {
-      const [, us] = /^cmdstat_fcall:calls=\d+,usec=(\d+)/m.exec(await client.info("commandstats")) ?? [];
-      return Number(us ?? 0) / 1_000;
-    },
+    functionMs: async () => functionMsOf(await client.info("commandstats")),
     processId: () => info("server", "process_id"),
     /** Returns the bytes of the data in Redis. Buffers are subtracted, because they vary and are not data. */
     async usedBytes() {
@@ -107,4 +104,9 @@ export async function connectToStore(url: string) {
     },
     close: () => client.destroy(),
   };
+}
+
+/** @param stats the section `commandstats` of INFO */
+function functionMsOf(stats: string): number {
+  return Number(/^cmdstat_fcall:calls=\d+,usec=(\d+)/m.exec(stats)?.[1] ?? 0) / 1_000;
 }
