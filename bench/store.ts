@@ -56,8 +56,7 @@ export async function connectToStore(url: string) {
     await withKeys(pattern, (keys) => Promise.all(keys.map((key) => client.xTrim(key, "MAXLEN", 0))));
   }
 
-  const info = async (section: string, field: string): Promise<number> =>
-    Number(new RegExp(`^${field}:(\\d+)`, "m").exec(await client.info(section))?.[1]);
+  const info = async (section: string, field: string) => numberIn(await client.info(section), field);
 
   return {
     assertEntries,
@@ -109,4 +108,9 @@ export async function connectToStore(url: string) {
 /** @param stats the section `commandstats` of INFO */
 function functionMsOf(stats: string): number {
   return Number(/^cmdstat_fcall:calls=\d+,usec=(\d+)/m.exec(stats)?.[1] ?? 0) / 1_000;
+}
+
+/** Returns a field of INFO; NaN if the section lacks the field. */
+function numberIn(section: string, field: string): number {
+  return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(section)?.[1]);
 }

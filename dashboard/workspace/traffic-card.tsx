@@ -162,7 +162,7 @@ function Latency({ buckets, onMinute }: ChartPart) {
         series={LATENCIES}
         values={[buckets.slowest, buckets.median]}
         unit=" ms"
-        height={76}
+        height={92}
         reading={(minute) => {
           const [median, slowest] = [buckets.median[minute], buckets.slowest[minute]];
           return median == null ? "none" : `Median ${median} ms, slowest ${slowest} ms`;
