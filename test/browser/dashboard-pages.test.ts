@@ -67,6 +67,8 @@ const PAGES: readonly (readonly [
     "the form that connects a workspace, with an error,",
     "/connect",
     async (page) => {
+      // The page keeps what was typed in the test before.
+      await page.getByLabel("Name").fill("");
       await page.getByRole("button", { name: "Connect" }).click();
       await page.getByText("Enter a name.").waitFor();
     },
