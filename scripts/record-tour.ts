@@ -129,7 +129,8 @@ async function breakIt(stage: Stage, phone: Page, dashboard: Page): Promise<void
   // The last attempt has failed, so the event can be sent again.
   await chooseAll(dashboard).waitFor();
   await stage.frame(2_600);
-  await dashboard.evaluate("document.querySelector('.send-again').scrollIntoView({ block: 'center' })");
+  await stage.say("**The dashboard says why,** and which message is lost.");
+  await dashboard.evaluate("document.querySelector('.send-again').scrollIntoView()");
   await stage.frame(2_400);
 }
 
