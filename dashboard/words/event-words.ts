@@ -1,6 +1,7 @@
 import { DM_PREFIX } from "../../contract/forms";
 import { SUMMARY_MAX_CHARACTERS } from "../../contract/deliveries";
 import type { EventSummaryShape } from "../../proto/json/shapes";
+import { withoutMarkup } from "../../proto/json/without-markup";
 
 const MARKED = /^[#&!@+]/;
 const BLANKS = /[\s\p{Cc}]+/gu;
@@ -33,6 +34,12 @@ interface Envelope {
   readonly channel?: unknown;
   readonly user?: unknown;
   readonly message?: { readonly id?: unknown; readonly text?: unknown; readonly buttons?: unknown };
+}
+
+/** Returns the words of an event from its JSON, as the entries of the log have them; null if it is no event. */
+export function readWords(json: string): EventSummaryShape | null {
+  const summary = readSummary(json);
+  return summary && { ...summary, text: withoutMarkup(summary.text) };
 }
 
 /** Reads the summary of an event from its JSON, as core does for the entries of the log; null if it is no event. */

@@ -2,7 +2,7 @@ import type { DeliveryShape, StoredEventShape } from "../../proto/json/shapes";
 import { CopyButton } from "../parts/copy-button";
 import { Link } from "../router";
 import { countOf } from "../words/delivery-list";
-import { eventPath, readSummary } from "../words/event-words";
+import { eventPath, readWords } from "../words/event-words";
 import { whyNoEvents } from "../words/send-again-words";
 import { readPayload } from "../words/payload";
 import { EventName } from "./event-name";
@@ -30,7 +30,7 @@ export function StoredEvents({ delivery, events, workspaceId }: StoredEventsProp
         <>
           {delivery.polls > 0 && (
             <p>
-              <EventName summary={readSummary(first.json)} eventType={readPayload(first.json).type} />{" "}
+              <EventName summary={readWords(first.json)} eventType={readPayload(first.json).type} />{" "}
               <Link href={eventPath(workspaceId, first.id)}>Open the event's page</Link>
             </p>
           )}
@@ -41,7 +41,7 @@ export function StoredEvents({ delivery, events, workspaceId }: StoredEventsProp
         events.map((event) => (
           <details key={event.id} class="stored-event">
             <summary>
-              <EventName summary={readSummary(event.json)} eventType={readPayload(event.json).type} />{" "}
+              <EventName summary={readWords(event.json)} eventType={readPayload(event.json).type} />{" "}
               <code>{event.id}</code>
             </summary>
             <p>

@@ -12,6 +12,7 @@ import {
   DeliveryMode,
   Platform,
   type BridgeResponse,
+  type EventSummary,
   type FailedEvent,
   type GetDeliveryResponse,
   type GetEventResponse,
@@ -30,6 +31,7 @@ import type {
   DeliveryDetailShape,
   DeliveryShape,
   EventShape,
+  EventSummaryShape,
   FailedEventShape,
   HealthShape,
   Mode,
@@ -41,6 +43,7 @@ import type {
   WorkspaceShape,
   WorkspaceWithSecret,
 } from "./shapes";
+import { withoutMarkup } from "./without-markup";
 
 const MODES: Readonly<Record<DeliveryMode, Mode>> = {
   [DeliveryMode.UNSPECIFIED]: "none",
@@ -116,6 +119,10 @@ export function withSecret(answer: {
   return { workspace: toWorkspaceShape(answer.workspace), signingSecret: answer.signingSecret };
 }
 
+function toEventSummaryShape(summary: EventSummary | undefined): EventSummaryShape | null {
+  return summary === undefined ? null : { ...summary, text: withoutMarkup(summary.text) };
+}
+
 export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
   const { at, eventType, result, polls, lastAt, summary } = delivery;
   return {
@@ -125,7 +132,7 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     // A core of an older release does not send `polls`: each of its entries of type `poll` is a single poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
-    summary: summary ?? null,
+    summary: toEventSummaryShape(summary),
   };
 }
 
@@ -210,7 +217,7 @@ export function toEventShape(answer: GetEventResponse): EventShape {
     publishedAt: toText(publishedAt),
     expiresAt: toText(expiresAt),
     publisher,
-    summary: summary ?? null,
+    summary: toEventSummaryShape(summary),
     place: PLACE_WORDS.get(place) ?? "unknown",
     event: event === undefined ? null : toStoredShape(event),
     attempts: answer.attempts.map(({ delivery, response }) => ({

@@ -3,7 +3,7 @@ import { DELIVERY_RESULTS, SEND_AGAIN_RESULTS } from "../../contract/deliveries"
 import { SUMMARY_MAX_CHARACTERS } from "../../contract/deliveries";
 import { summarize } from "../../core/domain/event-summary";
 import { loggedWords } from "../../dashboard/words/delivery-list";
-import { messageWords, readSummary, shortId } from "../../dashboard/words/event-words";
+import { messageWords, readSummary, readWords, shortId } from "../../dashboard/words/event-words";
 import { ALL_DELIVERIES, isFiltered } from "../../dashboard/words/log-filter";
 import { pageOf, ROWS_PER_PAGE, toRows } from "../../dashboard/words/log-rows";
 import { readLogView, withLogView } from "../../dashboard/words/log-view";
@@ -141,9 +141,13 @@ describe("the name of an event", () => {
     [event({ channel: "#irc", message }), "#irc · Who is in? [Join]"],
     [event({ channel: "dm:ada", message }), "@ada · Who is in? [Join]"],
     [event({ channel: "general", user: "ada", message: { id: "m", kind: "card", text: "" } }), "#general"],
+    [
+      event({ channel: "general", message: { ...message, text: "**Who** is in, \\*Ada\\*?" } }),
+      "#general · Who is in, *Ada*? [Join]",
+    ],
     [{ type: "ping", expiresAt: null }, undefined],
   ])("%j", (envelope, words) => {
-    expect(messageWords(readSummary(JSON.stringify(envelope)))).toBe(words);
+    expect(messageWords(readWords(JSON.stringify(envelope)))).toBe(words);
   });
 
   test("of a fetched event is the same as core logs for a push of the same event", () => {
