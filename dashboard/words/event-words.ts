@@ -1,7 +1,7 @@
 import { DM_PREFIX } from "../../contract/forms";
 import { SUMMARY_MAX_CHARACTERS } from "../../contract/deliveries";
 import type { EventSummaryShape } from "../../proto/json/shapes";
-import { withoutMarkup } from "../../proto/json/without-markup";
+import { withoutMarkup } from "../../contract/without-markup";
 
 const MARKED = /^[#&!@+]/;
 const BLANKS = /[\s\p{Cc}]+/gu;

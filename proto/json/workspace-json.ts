@@ -43,7 +43,7 @@ import type {
   WorkspaceShape,
   WorkspaceWithSecret,
 } from "./shapes";
-import { withoutMarkup } from "./without-markup";
+import { withoutMarkup } from "../../contract/without-markup";
 
 const MODES: Readonly<Record<DeliveryMode, Mode>> = {
   [DeliveryMode.UNSPECIFIED]: "none",

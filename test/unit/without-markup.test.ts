@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { withoutMarkup } from "../../proto/json/without-markup";
+import { withoutMarkup } from "../../contract/without-markup";
 import { forAll } from "../harness/for-all";
 
 test.each([
