@@ -32,13 +32,14 @@ export async function beginSession(): Promise<void> {
   if (sessionState.get().is !== "in") await findSession(refused?.message);
 }
 
-/** Resolves to whether a session exists that can see the page. Without an answer, resolves to false. */
+/** Uses the current session if it can see the page. Resolves to false without such a session, and without an answer. */
 async function hasSessionFor(path: string): Promise<boolean> {
-  await enter(api.session);
-  const state = sessionState.get();
-  if (state.is !== "in") return false;
+  const session = await api.session().catch(() => undefined);
   const [, workspace] = WORKSPACE_PATH.exec(path) ?? [];
-  return workspace === undefined || state.session.workspaces?.includes(workspace) !== false;
+  const isHidden = workspace !== undefined && session?.workspaces?.includes(workspace) === false;
+  if (session === undefined || isHidden) return false;
+  sessionState.set({ is: "in", session });
+  return true;
 }
 
 /** Looks for an existing session. Retries while there is no answer. */

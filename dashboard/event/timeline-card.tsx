@@ -88,7 +88,7 @@ function AttemptLine({ attempt: { delivery, response } }: { readonly attempt: Ev
       {hasDetails && (
         <div class="step-todo">
           {advice !== undefined && <p>{advice}</p>}
-          {delivery.status !== 0 && <BridgeResponse response={response} />}
+          {delivery.status !== 0 && <BridgeResponse response={response} at={delivery.at} />}
         </div>
       )}
     </Line>

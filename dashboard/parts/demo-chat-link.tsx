@@ -1,5 +1,4 @@
 import { useSession } from "../session";
-import { Icon } from "./icon";
 
 /** Name of the demo chat's window, so that the link shows the window that opened the dashboard. */
 const CHAT_WINDOW = "chat-bridge-chat";
@@ -15,8 +14,10 @@ export function DemoChatLink({
   const demo = useSession()?.demo;
   if (demo?.workspaceId !== workspaceId) return null;
   return (
-    <a href={`${demo.chatUrl}/#wire=${eventId}`} target={CHAT_WINDOW}>
-      <Icon name="bridge" /> See this event on the wire of the demo chat
-    </a>
+    <p>
+      <a href={`${demo.chatUrl}/#wire=${eventId}`} target={CHAT_WINDOW}>
+        Show the event on the wire of the demo chat
+      </a>
+    </p>
   );
 }

@@ -54,7 +54,9 @@ export function DeliveryDetails({ delivery, deliveries, workspaceId, sendAgain }
       <ErrorNotice error={error} again={again} />
       {data !== undefined && (
         <>
-          {isPush && result !== "success" && status !== 0 && <BridgeResponse response={data.response} />}
+          {isPush && result !== "success" && status !== 0 && (
+            <BridgeResponse response={data.response} at={data.delivery.at} />
+          )}
           <StoredEvents delivery={delivery} events={lastEvents.current} workspaceId={workspaceId} />
         </>
       )}

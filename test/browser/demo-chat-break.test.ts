@@ -77,20 +77,18 @@ test("each later link uses the window of the dashboard again; an event on the wi
     .click();
   await dashboard.waitForURL(/\/events\/evt_\w+$/);
   const [, event = ""] = /events\/(evt_\w+)$/.exec(dashboard.url()) ?? [];
+  await dashboard.getByRole("link", { name: "Show the event on the wire" }).waitFor();
+  await expectUsable(dashboard, "an event of the demo", [DESKTOP]);
   await bridge.getByRole("link", { name: "Open the dashboard" }).click();
   await dashboard.waitForURL(workspacePage);
   expect(context.pages()).toHaveLength(2);
+  await bridge
+    .getByRole("link", { name: /in the dashboard/ })
+    .first()
+    .click();
 
   await bridge.getByRole("button", { name: "Close" }).click();
-  // The page of an event has this link.
-  await dashboard.evaluate(`{
-    const link = document.createElement("a");
-    link.href = ${JSON.stringify(`${demo.url}/#wire=${event}`)};
-    link.target = "chat-bridge-chat";
-    link.textContent = "On the wire";
-    document.body.prepend(link);
-  }`);
-  await dashboard.getByText("On the wire").click();
+  await dashboard.getByRole("link", { name: "Show the event on the wire" }).click();
   await bridge.getByLabel("Request").waitFor();
   expect(await bridge.getByLabel("Request").innerText()).toContain(event);
   expect(await focusedWords(page)).toMatch(/^Push/);
