@@ -69,7 +69,8 @@ test("each later link uses the window of the dashboard again; an event on the wi
   const dashboard = await opened(page, () => bridge.getByRole("button", { name: "Answer 503" }).click());
   const workspacePage = `${demo.dashboardUrl}/workspaces/${demo.workspace.id}`;
   await dashboard.waitForURL(workspacePage);
-  const failed = bridge.getByRole("listitem").filter({ hasText: /^Push.*503$/ });
+  // An entry begins with its direction, and ends with its time and its status.
+  const failed = bridge.getByRole("listitem").filter({ hasText: /^Push.*\d\d:\d\d:\d\d503$/ });
   await failed.first().locator("summary").click();
   await bridge
     .getByRole("link", { name: /in the dashboard/ })

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { sign } from "../../kit/signature";
 import { createObservation } from "../../demo/chat/link/observation";
 import { applyEvent, unreadIn } from "../../demo/chat/page/chat-state";
+import { gist } from "../../demo/chat/page/gist";
 import { isSeenBy, Room } from "../../demo/chat/room/room";
 import type { Exchange, ServicePost, StreamEvent } from "../../demo/chat/shapes";
 import { createWireLog, wireSide } from "../../demo/chat/wire/wire-log";
@@ -123,6 +124,17 @@ const exchange = (what: Exchange["what"], body: string, status = 200): Omit<Exch
 });
 const EMPTY = exchange("poll", '{"events":[],"next":"1"}');
 const REPORT = exchange("report", "{}", 202);
+
+test("the summary of a poll says how many events it returned, or that it failed", () => {
+  const page = (count: number) =>
+    JSON.stringify({ events: Array.from({ length: count }, () => ({ id: "evt_1" })) });
+  const gistOf = (body: string, status?: number) =>
+    gist({ ...exchange("poll", body, status), id: 1, times: 1 });
+  expect([0, 1, 2].map((count) => gistOf(page(count)))).toEqual(["no events", "1 event", "2 events"]);
+  expect([401, 409, 503].map((status) => gistOf("{}", status))).toEqual(["failed", "failed", "failed"]);
+  const cut = { ...exchange("poll", ""), answer: null, failure: "the network is cut", id: 1, times: 1 };
+  expect(gist(cut)).toBe("the network is cut");
+});
 
 test("the wire log merges consecutive empty polls, and keeps the last 100 entries", () => {
   const log = createWireLog(ignore);

@@ -4,6 +4,7 @@ import { asCurl } from "./as-curl";
 import type { ChatClient } from "./chat-client";
 import { CopyButton } from "./copy-button";
 import { EventLinks } from "./event-links";
+import { gist } from "./gist";
 import { Icon } from "./marks";
 import { SignatureView } from "./signature-view";
 import type { WantedEvent } from "./wanted-event";
@@ -111,15 +112,4 @@ function indented(body: string): string {
   } catch {
     return body;
   }
-}
-
-/** Returns a short summary: the number of polled events, or the type of the reported or pushed event. */
-function gist({ what, request, answer, failure }: Exchange): string {
-  if (what === "poll") {
-    if (answer === null) return failure ?? "";
-    if (answer.status !== 200) return "failed";
-    const events = answer.body.match(/"id":"evt_/g)?.length ?? 0;
-    return events === 0 ? "no events" : events === 1 ? "1 event" : `${events} events`;
-  }
-  return /"type":"([a-z.]+)"/.exec(request.body)?.[1] ?? "";
 }
