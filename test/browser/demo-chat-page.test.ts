@@ -74,6 +74,47 @@ async function show(message: MessageInit): Promise<string> {
   return published(result).messageId ?? "";
 }
 
+test("on a laptop, the card of a question shows the member's points so far", async () => {
+  const { page } = await join("Kim");
+  const key = await page.evaluate<string>("sessionStorage.getItem('chat-key')");
+  const kim = await joinChat(demo.url, "Kim", key);
+  kim.leave();
+  const board = [
+    { user: "u-other", name: "Lee", points: 40 },
+    { user: kim.me.id, name: "Kim", points: 12 },
+  ];
+  const data = { phase: "question", endsAt: new Date(Date.now() + 60_000).toISOString(), board };
+  const id = await show({ kind: MessageKind.QUESTION, text: "And now?", data });
+  const score = page.getByText("You have 12 points; the best player has 40.");
+  await score.waitFor();
+  await page.setViewportSize(PHONE);
+  await score.waitFor({ state: "hidden" });
+  await show({ id, kind: MessageKind.GAME_END, text: "The end of the points" });
+});
+
+test.each([
+  ["a mouse or a finger", "click", "none"],
+  ["the keyboard", "press", "solid"],
+] as const)(
+  "after a game that was played with %s, the focus moves to the final board",
+  async (_how, way, outline) => {
+    const { page } = await join("Lou");
+    const buttons = [{ label: "Go", press: { $case: "action", value: "test:go" } as const }];
+    const id = await show({ kind: MessageKind.GAME_START, text: `Play by ${way}`, rows: [{ buttons }] });
+    const go = page.getByRole("region", { name: "Current game" }).getByRole("button", { name: "Go" });
+    if (way === "click") await go.click();
+    else await go.press("Enter");
+    await show({ id, kind: MessageKind.GAME_END, text: `The board of ${way}` });
+    const focused = "document.activeElement";
+    await until("the board has the focus", () =>
+      page.evaluate<boolean>(
+        `${focused}.tagName === "ARTICLE" && ${focused}.innerText.includes("The board of")`,
+      ),
+    );
+    expect(await page.evaluate(`getComputedStyle(${focused}).outlineStyle`)).toBe(outline);
+  },
+);
+
 // contract: message-buttons, message-image
 test("a message shows its image, a link button is a plain link to its URL, and text is never rendered as HTML", async () => {
   const { page, refusals } = await join("Eve");
