@@ -5,7 +5,6 @@ import { RequestCard } from "../event/request-card";
 import { TimelineCard } from "../event/timeline-card";
 import { ToneBadge } from "../parts/badge";
 import { CopyButton } from "../parts/copy-button";
-import { DemoChatLink } from "../parts/demo-chat-link";
 import { Instant } from "../parts/instant";
 import { Loading } from "../parts/loading";
 import { ErrorNotice } from "../parts/notice";
@@ -126,7 +125,6 @@ function Found({ event, workspace, deliveries }: FoundProps) {
         <p>
           <Link href={logPath(workspace.id, event.eventId)}>Show the event in the log</Link>
         </p>
-        <DemoChatLink workspaceId={workspace.id} eventId={event.eventId} />
       </section>
       <div class="event-columns">
         <div class="event-column">
