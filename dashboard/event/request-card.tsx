@@ -1,12 +1,7 @@
 import { useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy-button";
-import {
-  eventSnippet,
-  LANGUAGES,
-  pushHeaders,
-  type EventPush,
-  type LanguageName,
-} from "../words/event-snippets";
+import { eventSnippet, pushHeaders, type EventPush } from "../words/event-snippets";
+import { LANGUAGES, type Language } from "../words/languages";
 
 /** The place of the target URL in the snippets of a workspace that has none. */
 const ANY_URL = "http://localhost:8080/events";
@@ -19,7 +14,7 @@ export interface RequestCardProps {
 
 /** Shows the headers of an event's push, and programs that push the event again to a bridge under development. */
 export function RequestCard({ push, isPushed }: RequestCardProps) {
-  const [shown, setShown] = useState<LanguageName>("curl");
+  const [shown, setShown] = useState<Language>("curl");
   const given = { ...push, targetUrl: push.targetUrl === "" ? ANY_URL : push.targetUrl };
   const snippet = eventSnippet(shown, given);
   return (

@@ -1,10 +1,4 @@
-export const LANGUAGES = [
-  { name: "curl", label: "curl" },
-  { name: "typescript", label: "TypeScript" },
-  { name: "python", label: "Python" },
-  { name: "go", label: "Go" },
-] as const;
-export type LanguageName = (typeof LANGUAGES)[number]["name"];
+import type { Language } from "./languages";
 
 /** The push of an event. */
 export interface EventPush {
@@ -20,11 +14,11 @@ export interface EventPush {
  * Returns a program that pushes an event as the service does: the same bytes and headers, with a new signature. The
  * environment variable SIGNING_SECRET contains the secret, so that the program can be shared.
  */
-export function eventSnippet(language: LanguageName, push: EventPush): string {
+export function eventSnippet(language: Language, push: EventPush): string {
   return WRITERS[language](push);
 }
 
-const WRITERS: Readonly<Record<LanguageName, (push: EventPush) => string>> = {
+const WRITERS: Readonly<Record<Language, (push: EventPush) => string>> = {
   curl: ({ targetUrl, json, ...ids }) =>
     [
       `body=${quoted(json)}`,

@@ -1,13 +1,5 @@
 import type { Mode } from "../../proto/json/shapes";
-
-/** The languages of the programs that send the first signed request, in the order of the tabs. */
-export const LANGUAGES = [
-  { name: "curl", label: "curl" },
-  { name: "typescript", label: "TypeScript" },
-  { name: "python", label: "Python" },
-  { name: "go", label: "Go" },
-] as const;
-export type Language = (typeof LANGUAGES)[number]["name"];
+import type { Language } from "./languages";
 
 /** What a program contains. It reads the secret from the variable SIGNING_SECRET. */
 export interface FirstRequest {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { LANGUAGES, type Language } from "../words/first-request";
+import { LANGUAGES, type Language } from "../words/languages";
 
 const KEY = "language";
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { coreAnswer, isServiceError, NO_WORKSPACE } from "./core-answer";
-import { HEALTH_IDS_MAX, type WorkspaceView } from "../../proto/json/shapes";
+import type { WorkspaceView } from "../../proto/json/shapes";
+import { WORKSPACE_IDS } from "./summaries-route";
 import type { OperatorOf } from "./workspace-client";
 import { toHealthShape, toWorkspaceShape } from "../../proto/json/workspace-json";
 
@@ -9,23 +10,12 @@ import { toHealthShape, toWorkspaceShape } from "../../proto/json/workspace-json
  */
 const AT_ONCE = 4;
 
-const HEALTH = {
-  querystring: {
-    type: "object",
-    additionalProperties: false,
-    required: ["ids"],
-    properties: {
-      ids: { type: "string", pattern: `^[0-9a-f-]{36}(?:,[0-9a-f-]{36}){0,${HEALTH_IDS_MAX - 1}}$` },
-    },
-  },
-} as const;
-
 /**
- * Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. Pages of an older
- * release that are still open call it.
+ * Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. Only pages of
+ * an older release that are still open call it.
  */
 export function addHealthRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
-  app.get<{ Querystring: { ids: string } }>("/health", { schema: HEALTH }, async (request) => {
+  app.get<{ Querystring: { ids: string } }>("/health", { schema: WORKSPACE_IDS }, async (request) => {
     const { call, methods } = operatorOf(request);
     const ids = request.query.ids.split(",");
     const found: Record<string, WorkspaceView> = {};

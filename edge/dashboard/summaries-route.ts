@@ -6,7 +6,8 @@ import { isServiceError } from "./core-answer";
 import { readCounts } from "./find-workspaces";
 import type { Operator, OperatorOf } from "./workspace-client";
 
-const SUMMARIES = {
+/** Schema of a query with the ids of workspaces. */
+export const WORKSPACE_IDS = {
   querystring: {
     type: "object",
     additionalProperties: false,
@@ -18,13 +19,13 @@ const SUMMARIES = {
 } as const;
 
 /**
- * Adds `GET /summaries`, which returns the workspaces that a list shows, and `GET /counts`, which returns the number of
- * workspaces in each state (null if core runs an older release).
+ * Adds `GET /summaries` and `GET /counts`. The first returns the workspaces that a list shows, and the second the number
+ * of workspaces in each state (null if core runs an older release).
  */
 export function addSummariesRoutes(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Querystring: { ids: string } }>(
     "/summaries",
-    { schema: SUMMARIES },
+    { schema: WORKSPACE_IDS },
     async (request): Promise<SummariesShape> => {
       const operator = operatorOf(request);
       const [workspaces, counts] = await Promise.all([

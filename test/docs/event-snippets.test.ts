@@ -2,12 +2,8 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import {
-  eventSnippet,
-  LANGUAGES,
-  pushHeaders,
-  type LanguageName,
-} from "../../dashboard/words/event-snippets";
+import { eventSnippet, pushHeaders } from "../../dashboard/words/event-snippets";
+import { LANGUAGES, type Language } from "../../dashboard/words/languages";
 import { testFolder } from "../harness/folder";
 import { startReceiver, type Receiver } from "../harness/receiver";
 import { verifyPush } from "../harness/verify-push";
@@ -30,7 +26,7 @@ afterAll(() => receiver.close());
 
 const folder = testFolder();
 const file = (name: string) => join(folder, name);
-const RUNS: Readonly<Record<LanguageName, readonly [file: string, program: string, ...args: string[]]>> = {
+const RUNS: Readonly<Record<Language, readonly [file: string, program: string, ...args: string[]]>> = {
   curl: ["push.sh", "sh", "-e"],
   typescript: ["push.mjs", process.execPath],
   python: ["push.py", "python3"],
