@@ -21,7 +21,7 @@ export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
     "the test event failed, an event was not queued again, a workspace needs an old key, the signature is invalid, the state of the workspace or the group forbids the call, a game broke a rule of fake-core --strict, or the user declined",
   [EXIT.USAGE]: "the command line is invalid",
   [EXIT.DATA]: "the input breaks a rule; the error message names the field",
-  [EXIT.NOT_FOUND]: "the workspace or the group does not exist, or a file cannot be read",
+  [EXIT.NOT_FOUND]: "the workspace, the event or the group does not exist, or a file cannot be read",
   [EXIT.OUT_OF_REACH]:
     "core, its store or the address for bridges is unavailable; if the command changes something, the change may have been made",
   [EXIT.FAULT]: "an internal error of the command or of core",

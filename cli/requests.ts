@@ -92,10 +92,10 @@ function checkLines(check: SignatureCheckShape): readonly Line[] {
   const { valid, secretNumber, cause, signedText, signedBytes, clockSeconds, stale } = check;
   const words = cause === null ? undefined : causeWords(cause);
   const clock = stale ? clockWords(clockSeconds) : undefined;
-  const secret = secretNumber === 1 ? "the newest secret" : "a previous secret, which expires soon";
+  const secret = secretNumber === 1 ? "the newest secret" : "the previous secret, which expires soon";
   return [
     valid
-      ? painted(stale ? "warning" : "good", `The digest is valid under ${secret}.`)
+      ? painted(stale ? "warning" : "good", `The digest fits ${secret}.`)
       : painted("bad", `The signature is not valid: ${words?.reason ?? ""}`),
     ...(words === undefined ? [] : [words.fix]),
     ...(clock === undefined ? [] : [clock.reason, clock.fix]),

@@ -354,6 +354,5 @@ export interface SignatureCheckShape {
   readonly stale: boolean;
 }
 
-/** Maximum number of ids in `GET /api/health`. */
 /** Maximum number of ids in `GET /api/summaries` and `GET /api/health`. */
 export const HEALTH_IDS_MAX = 100;
