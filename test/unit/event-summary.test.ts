@@ -105,7 +105,7 @@ test("a summary is read from the start of an event's bytes, wherever they end", 
   );
 });
 
-test("the summary shows what a person sees: folded text, then the labels of the buttons", () => {
+test("the text of a summary is folded, and the labels of the buttons follow", () => {
   const join = { label: "Join", action: "join" };
   expect(textOf({ text: "Who is in?", buttons: [[join]] })).toBe("Who is in? [Join]");
   expect(textOf({ text: " a\n\n b\t\u0000c " })).toBe("a b c");

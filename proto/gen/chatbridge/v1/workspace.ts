@@ -750,8 +750,8 @@ export interface EventSummary {
   /** message_id is the id of the message; empty for an event without a message. */
   messageId: string;
   /**
-   * text is the start of the message as a person sees it, with at most 80 characters:
-   * white space is folded, and the labels of the buttons follow in brackets. Empty for
+   * text is the start of the message's text, in its Markdown, with at most 80 characters.
+   * White space is folded, and the labels of the buttons follow in brackets. Empty for
    * an event without a message.
    */
   text: string;
@@ -1219,7 +1219,10 @@ export interface ListRequestsResponse {
 
 /** BridgeRequests sums up the requests between the service and a bridge. */
 export interface BridgeRequests {
-  /** counts of the last hour, in steps of five minutes. Kinds without a request are left out. */
+  /**
+   * counts of the last hour: the current period of five minutes, and the 11 periods before it. Kinds without a request
+   * are left out.
+   */
   counts: RequestCount[];
   /**
    * refusals are samples: the last refused request of each kind in the last 24 hours, newest first. Refusals for a
@@ -8089,8 +8092,8 @@ export const WorkspaceServiceService = {
   },
   /**
    * ListRequests returns how many requests of the bridge were accepted and refused in
-   * the last hour, and the last refused request of each kind in the last 24 hours. A
-   * refused request is counted within a second, and all other requests within ten
+   * the last hour. It also returns the last refused request of each kind in the last 24
+   * hours. A refused request is counted within a second, and all other requests within ten
    * seconds. Errors: NOT_FOUND.
    */
   listRequests: {
@@ -8417,8 +8420,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   watchWorkspace: handleServerStreamingCall<WatchWorkspaceRequest, WatchWorkspaceResponse>;
   /**
    * ListRequests returns how many requests of the bridge were accepted and refused in
-   * the last hour, and the last refused request of each kind in the last 24 hours. A
-   * refused request is counted within a second, and all other requests within ten
+   * the last hour. It also returns the last refused request of each kind in the last 24
+   * hours. A refused request is counted within a second, and all other requests within ten
    * seconds. Errors: NOT_FOUND.
    */
   listRequests: handleUnaryCall<ListRequestsRequest, ListRequestsResponse>;
@@ -8830,8 +8833,8 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientReadableStream<WatchWorkspaceResponse>;
   /**
    * ListRequests returns how many requests of the bridge were accepted and refused in
-   * the last hour, and the last refused request of each kind in the last 24 hours. A
-   * refused request is counted within a second, and all other requests within ten
+   * the last hour. It also returns the last refused request of each kind in the last 24
+   * hours. A refused request is counted within a second, and all other requests within ten
    * seconds. Errors: NOT_FOUND.
    */
   listRequests(
