@@ -1,6 +1,6 @@
 /**
- * The kinds of a workspace's requests that core counts: accepted posts, accepted polls, accepted pushes, failed attempts
- * of pushes, and refused posts and polls by reason.
+ * The kinds of a workspace's requests that core counts: accepted posts, polls and pushes, failed attempts of pushes, and
+ * refused posts and polls by reason.
  */
 export const REQUEST_KINDS = [
   "post",

@@ -1,5 +1,5 @@
-// Records the moving picture of README: a member plays on a phone, the bridge breaks, the dashboard says why, and the
-// bridge recovers. Needs `npm run build`, Chromium, img2webp and a font with emoji (Debian: apt-get install webp
+// Records the moving picture of the README: a member plays on a phone, the bridge breaks, the dashboard says why, and
+// the bridge recovers. Needs `npm run build`, Chromium, img2webp and a font with emoji (Debian: apt-get install webp
 // fonts-noto-color-emoji).
 //
 //     node --import tsx scripts/record-tour.ts [file]

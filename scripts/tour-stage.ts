@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 
-/** The width of the picture in README's column, and its height, in CSS pixels. */
+/** The width of the picture in the README's column, and its height, in CSS pixels. */
 const SIZE = { width: 880, height: 568 };
 /** The sizes of the two windows, in CSS pixels, and their widths in the picture. */
 export const PHONE = { width: 360, height: 560, shown: 304 };

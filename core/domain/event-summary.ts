@@ -36,7 +36,7 @@ const BUTTON = new RegExp(`[\\[\\],]*\\{"label":${STRING},"(?:action|url)":${STR
 
 /**
  * Returns the summary of an event from its bytes, or from the start of its bytes. `renderEnvelope` writes all events in
- * one form, so the function does not parse an event: that would take three times as long, and each push needs a
+ * one form, so the function does not parse an event. Parsing would take three times as long, and each push needs a
  * summary. Fields that the bytes lack are empty.
  */
 export function summarize(envelope: Buffer | string): EventSummary {

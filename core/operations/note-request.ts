@@ -77,8 +77,8 @@ export function createRequestNotes({ now, workspaces, hourCounts, refusedRequest
       hourCounts.add(workspaceId.toLowerCase(), kind);
     },
     /**
-     * Counts a refusal, and keeps a sample. A refusal is counted only for a workspace that core has in its cache: core
-     * reads the record of a workspace for its first request, and a request for any other id costs no call to the store.
+     * Counts a refusal, and keeps a sample. A refusal is counted only for a workspace that core has in its cache. Core
+     * reads a workspace into the cache for its first request, so a request for any other id costs no call to the store.
      */
     refused(caller: NotedCaller, refusal: Refusal): void {
       const id = parseWorkspaceId(caller.workspaceId);

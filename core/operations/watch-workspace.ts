@@ -103,8 +103,8 @@ async function follow(
 ): Promise<WorkspaceRefusal | undefined> {
   const readFresh = await context.deliveryLog.watch(id);
   let pushes: readonly LoggedDelivery[] | undefined;
-  const health = new Told();
-  const requests = new Told();
+  const health = new LastReport();
+  const requests = new LastReport();
   let healthAt = 0;
   let requestsAt = 0;
   let beatAt = 0;
@@ -117,7 +117,7 @@ async function follow(
   }
   while (!signal.aborted) {
     const fresh = await readFresh();
-    // Watchers that joined since the previous round get what was told last, now that the store has answered.
+    // The store has answered, so watchers that joined since the previous round get the last report of each kind.
     for (const watcher of watchers) {
       if (watcher.isCurrent) continue;
       for (const { change } of [health, requests]) if (change !== undefined) watcher.report(change);
@@ -148,8 +148,8 @@ async function follow(
   }
 }
 
-/** The last change of one kind that the watchers were told. */
-class Told {
+/** The last change of one kind that was reported to the watchers. */
+class LastReport {
   change: WorkspaceChange | undefined;
   #text = "";
 

@@ -32,8 +32,8 @@ export interface FailedEvents {
   /** Returns the failed events of a workspace, newest failure first. */
   list(workspaceId: string): Promise<readonly FailedEvent[]>;
   /**
-   * Moves failed events to the end of the push queue, and records that the token `by` did so, in one step. Returns the result for each id, in order; undefined
-   * when the workspace is not a push workspace.
+   * Moves failed events to the end of the push queue, and records that the token `by` did so, in one step. Returns the
+   * result for each id, in order; undefined when the workspace is not a push workspace.
    */
   sendAgain(
     workspaceId: string,

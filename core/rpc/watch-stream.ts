@@ -31,8 +31,8 @@ export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorks
  */
 const UNREAD_MAX = 1_000;
 /**
- * Number of unread changes at which a client gets no changes of the requests, which are only the latest of a state that
- * changes all the time.
+ * Number of unread changes at which a client gets no changes of the requests. A later change of the requests replaces all
+ * earlier ones.
  */
 const UNREAD_REQUESTS_MAX = 50;
 

@@ -72,8 +72,8 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
   }
 
   /**
-   * As `ask`, but first completes the index where it is incomplete: the workspaces were created by an older release, and
-   * the check that runs in the background has not reached them.
+   * As `ask`, but first completes the index where it is incomplete, because an older release created the workspaces, and
+   * the check in the background has not reached them.
    */
   async function askComplete(name: FunctionName, args: readonly string[]) {
     const answers = await ask(name, args);

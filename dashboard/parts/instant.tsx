@@ -6,7 +6,8 @@ export interface InstantProps {
   readonly at: string;
   /**
    * `date` shows the local date and time. `time` shows the local time with seconds, and the day unless it is today.
-   * `ms` shows the same with milliseconds. `ago` shows the time relative to now, e.g. "3 min ago". The tooltip has the exact time in UTC.
+   * `ms` shows the same with milliseconds. `ago` shows the time relative to now, e.g. "3 min ago". The
+   * tooltip has the exact time in UTC.
    */
   readonly as?: "date" | "time" | "ms" | "ago";
 }

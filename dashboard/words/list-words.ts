@@ -117,8 +117,8 @@ function counted(count: number, one: string, many: string): string {
 }
 
 /**
- * Returns the number of workspaces that are in a different place than when the list was loaded: shown rows that changed
- * their state or were deleted, and other workspaces by which the counts differ.
+ * Returns the number of workspaces that would be in a different place if the list were loaded again. These are the shown
+ * rows that changed their state or were deleted, and the other workspaces by which the counts differ.
  */
 export function changesOf(
   loaded: {

@@ -82,8 +82,8 @@ export function isInUse(deliveries: readonly DeliveryShape[], nowMs: number): bo
 
 /**
  * Returns whether a workspace's page shows the steps. The page shows the steps until all are done or the bridge is in
- * use. If the bridge has sent requests and the workspace is older than the period of the log, the page also hides the steps: the log then
- * cannot show whether a push ever succeeded.
+ * use. The page also hides the steps if the bridge has sent requests and the workspace is older than the period of the
+ * log, because the log then cannot show whether a push ever succeeded.
  *
  * @param begun whether the operator connected the workspace in this browser, or confirmed a step; if not, the page hides
  *   the steps even if the step `check` is not done

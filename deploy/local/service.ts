@@ -31,8 +31,8 @@ export interface ReadyService {
 
 /**
  * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then the text that
- * `whatNext` returns. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder cannot
- * be used or is in use.
+ * `whatNext` returns. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder
+ * cannot be used or is in use.
  *
  * @param over aborted by the caller to stop the service, or by `runService` when the service cannot start or a process
  *   exits unexpectedly; the reason says why

@@ -48,8 +48,8 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
  * Adds `GET /workspaces/:id/watch`, which streams the changes of a workspace as server-sent events (SSE): `health`,
- * `delivery`, `requests`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core answers, or
- * `unavailable` if core does not.
+ * `delivery`, `requests`, and `gone` when the workspace is deleted. Every 2 s, the route sends `available` if core
+ * answers, or `unavailable` if core does not.
  *
  * When core disconnects, the route sends `unavailable` immediately. When core or its connection hangs, the route sends
  * `unavailable` after `SILENT_AFTER_MS`. When core is available again, the first event is `health` or `available`. The

@@ -192,8 +192,8 @@ end
 -- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
 -- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown). When the push queue is full, further events are kept as failed events, and logged
--- with the reason "overloaded".
+-- push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown).
+-- When the push queue is full, further events are kept as failed events, and logged with the reason "overloaded".
 -- The origin is the traceparent ('' for none), which only the push queue stores; then, if the event has a fence, the
 -- group and the token of a stream and, if a delivery caused the event, the entry id and the attempt of the delivery. A
 -- space is before each field of the fence. Most events have no origin, so it is only one argument.
