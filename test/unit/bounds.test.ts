@@ -69,6 +69,8 @@ describe("a watch of a workspace", () => {
     const context = {
       now: Date.now,
       workspaces: { read: async () => ({ workspace: newWorkspace(), version: 1 }) },
+      workspaceStates: { read: async () => [] },
+      refusedRequests: { read: async () => ({ buckets: [], refusals: [] }) },
       inboundLog: { firstAtMs: async () => undefined },
       pollWatch: { health: async () => ({ waiting: 0 }) },
       deliveryLog: {

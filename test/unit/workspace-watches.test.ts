@@ -16,6 +16,7 @@ const context = {
     read: async () => ({ workspace: { ...newWorkspace(), targetUrl: "https://bridge.example/" } }),
   },
   refusedRequests: { read: async () => ({ buckets: [], refusals: [] }) },
+  workspaceStates: { read: async () => [] },
   inboundLog: { firstAtMs: async () => undefined },
   deliveryLog: {
     async watch(id: string) {
