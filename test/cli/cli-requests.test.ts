@@ -46,7 +46,7 @@ test("`check-signature` says whether core would accept a signature, and exits wi
   const right = await run(["check-signature", id, signatureOf(secret, EVENT)], EVENT);
   expect([right.code, right.stdout]).toEqual([
     EXIT.DONE,
-    expect.stringContaining("valid under the newest secret"),
+    expect.stringContaining("fits the newest secret"),
   ]);
   expect(right.stdout).toContain(EVENT);
   const wrong = await run(["check-signature", id, signatureOf(`${secret}\n`, "a=1"), "--query", "a=1"]);
