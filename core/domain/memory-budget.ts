@@ -14,7 +14,7 @@ export const MEMORY_PARTS = {
   failed: 0.05,
   /** Request ids and idempotency keys, for a day. */
   ids: 0.15,
-  /** Records of workspaces, logs of deliveries and changes, outboxes. */
+  /** Records and states of workspaces, logs, counts and samples of requests, sessions of the dashboard, outboxes. */
   other: 0.1,
 } as const;
 

@@ -36,6 +36,7 @@ Settings, from the environment:
 
   DATA_DIR              folder to use instead of .data
   DEMO                  off starts neither the game nor the chat
+  CHAT_DASHBOARD        off: the chat does not sign its members in to the dashboard
   SYNAPSE_VENV          folder of the Python virtual environment that contains Synapse
   REDIS_URL             a running Redis: redis://host:port, rediss://… or unix:///path
 ${listeners.join("\n")}
