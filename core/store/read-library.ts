@@ -76,7 +76,6 @@ const BLOCKS: ReadonlySet<string> = new Set([
   "groups",
   "append",
   "push",
-  "again",
   "entry",
   "follow",
 ]);
