@@ -86,9 +86,12 @@ function decode(characters: string): string {
   }
 }
 
-/** Decodes the start of a JSON string. Replaces each run of white space and control characters with one space. */
+/**
+ * Decodes the start of a JSON string. Replaces each run of white space and control characters with one space. A character
+ * that was cut in half becomes U+FFFD, because the library of the store cannot read half of a surrogate pair.
+ */
 function fold(characters: string): string {
-  const text = decode(characters.slice(0, PART_MAX_CHARACTERS));
+  const text = decode(characters.slice(0, PART_MAX_CHARACTERS)).toWellFormed();
   return TO_FOLD.test(text) ? text.replaceAll(BLANKS, " ").trim() : text;
 }
 

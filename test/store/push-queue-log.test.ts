@@ -221,3 +221,17 @@ test("a workspace that polls every 2 s without events takes at most 2 KB in Redi
   expect(await log(record)).toMatchObject([{ atMs, polled: { polls: 3_000, lastAtMs, events: 0 } }]);
   expect(await store.pollWatch.health(id)).toMatchObject({ lastPollAtMs: lastAtMs });
 });
+
+test("a text that the library cannot decode stops neither the log nor the watch of the shard", async () => {
+  const record = await addWorkspace(store, { targetUrl: "https://bridge.example/events" });
+  const { id } = record.workspace;
+  const summary = { channel: "general", userId: "", messageId: "msg_1", text: "half a character: \ud83d" };
+  const event = { summary, publisher: "game", expiresAtMs: null };
+  await store.deliveryLog.append(id, { ...delivery(1), event });
+  await store.deliveryLog.append(id, { ...delivery(2), event });
+  expect(await store.deliveryLog.read(id, 10)).toHaveLength(2);
+  await store.pollWatch.findFailing(store.keys.shard(id));
+  expect(await store.workspaceStates.read([id])).toMatchObject([
+    { state: "failing", lastAttempt: { result: "timeout", status: 0 } },
+  ]);
+});

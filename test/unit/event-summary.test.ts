@@ -119,6 +119,16 @@ test("the text of a summary is folded, and the labels of the buttons follow", ()
   expect(summarize("[]")).toEqual(empty);
 });
 
+test("a text that is cut in the middle of a character stays well-formed Unicode", () => {
+  const blanks = fc.nat({ max: 3 }).map((count) => " ".repeat(1_021 + count));
+  fc.assert(
+    fc.property(blanks, fc.constantFrom("", "a", "é"), (blank, first) => {
+      const found = textOf({ text: `${first}${blank}🎲🎲` });
+      expect(found.isWellFormed()).toBe(true);
+    }),
+  );
+});
+
 test("the longest ids leave room for the text, and a long text or long data are not read", () => {
   const channel = "\u0001".repeat(128);
   const body = { ...PLAIN, text: "🎲".repeat(40_000), data: { x: "y".repeat(20_000) } };

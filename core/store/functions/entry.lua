@@ -51,7 +51,7 @@ register('read_entry', function(keys, args)
   local is_fresh = tonumber(string.match(id, '^%d+')) >= responses_cutoff(now)
   local response = is_fresh and redis.call('XRANGE', responses_key(prefix, workspace), id, id)[1]
   local answer = { 'push', entry[2][2], response and response[2][2] or '' }
-  local event = cjson.decode(entry[2][2])[1]
+  local event = attempt_of(entry[2][2])[1]
   local order, events = failed_keys(prefix, workspace)
   local failed = redis.call('ZSCORE', order, event)
   if failed and tonumber(failed) > failed_cutoff(now) then

@@ -158,6 +158,15 @@ local function outlive(key, seconds)
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end
 
+-- Returns the first elements of a logged delivery: {event id, type, number of the attempt, result, status}. None of these
+-- texts contains a quote or an escape. The later elements, e.g. the start of a message, are not decoded: that would cost
+-- time, and one element that cjson rejects would make all results of a call fail, again and again.
+local function attempt_of(delivery)
+  local event, type, attempt, result, status = string.match(delivery, '^%["([^"]*)","([^"]*)",(%d+),"([^"]*)",(%d+)')
+  if not event then return cjson.decode(delivery) end
+  return { event, type, tonumber(attempt), result, tonumber(status) }
+end
+
 -- Whether the result of a logged delivery is "success". The result follows the event id, the type and the number of the
 -- attempt, which contain no quotes. A text later in the list, e.g. of a message, can also be "success".
 local function is_logged_success(delivery)

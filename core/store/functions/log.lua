@@ -125,7 +125,7 @@ end
 register('log_delivery', function(keys, args)
   local prefix, workspace, delivery, response, event, packed = keys[1], unpack(args)
   if redis.call('EXISTS', state_key(prefix, workspace)) == 0 then return '' end
-  local delivered, type = unpack(cjson.decode(delivery))
+  local delivered, type = unpack(attempt_of(delivery))
   local is_test = type == 'ping'
   if is_test then forget_test(prefix, workspace) end
   if packed ~= '' and (not is_test or has_room(prefix, workspace, #packed)) then

@@ -48,7 +48,7 @@ local function note_attempt(prefix, workspace, delivery, is_failing, is_success)
     if is_failing then end_push_outage(prefix, workspace, 'accepted') end
     return
   end
-  if is_failing or DROP_REASONS[cjson.decode(delivery)[4]] then return end
+  if is_failing or DROP_REASONS[attempt_of(delivery)[4]] then return end
   local state, now = read_outage_state(prefix, workspace), math.floor(clock() / 1000)
   -- An attempt can end after its workspace has become a poll workspace, which uses `:due` itself.
   if state.mode ~= 'push' then return end
@@ -76,7 +76,7 @@ end
 -- first such event after an accepted attempt is reported, and at most one event per
 -- OPERATOR_EVENT_EVERY_MS. The other events are counted.
 local function note_exhausted(prefix, workspace, delivery)
-  local event, type, attempts, result, status = unpack(cjson.decode(delivery))
+  local event, type, attempts, result, status = unpack(attempt_of(delivery))
   if DROP_REASONS[result] then return end
   local key, state, now = state_key(prefix, workspace), read_outage_state(prefix, workspace), math.floor(clock() / 1000)
   local failing, reported = state.pushes_failing_ms or now, state.exhausted_reported_ms or 0

@@ -44,7 +44,7 @@ function last_attempt(prefix, workspace)
   if not entries[1] then return end
   local function find()
     for _, entry in ipairs(entries) do
-      local delivery = cjson.decode(entry[2][2])
+      local delivery = attempt_of(entry[2][2])
       if not DROP_REASONS[delivery[4]] and delivery[2] ~= 'poll' then
         return delivery, tonumber(string.match(entry[1], '^%d+'))
       end
@@ -66,7 +66,7 @@ local function facts_of_log(prefix, workspace, now_ms)
       local at, delivery = tonumber(string.match(entry[1], '^%d+')), entry[2][2]
       if at < oldest and facts.attempted_ms and (facts.failed_ms or first_accepted < oldest) then return facts end
       local is_accepted = is_logged_success(delivery)
-      local decoded = is_accepted and {} or cjson.decode(delivery)
+      local decoded = is_accepted and {} or attempt_of(delivery)
       if is_accepted and not string.find(delivery, '^%["[^"]*","poll"') then
         facts.attempted_ms = facts.attempted_ms or at
         if facts.failed_ms then is_accepted_before = true else first_accepted = at end
@@ -235,7 +235,7 @@ function note_push_fact(prefix, workspace, entry, delivery, listed, is_success)
   if is_success then
     if facts.failed_ms and not facts.accepted_ms then redis.call('HSET', key, STATE.accepted_ms, digits(at)) end
   else
-    local result = cjson.decode(delivery)[4]
+    local result = attempt_of(delivery)[4]
     if result == 'overloaded' then
       redis.call('HSET', key, STATE.overloaded_ms, digits(at))
       if is_good(listed) then settle(prefix, workspace, clock()) end
