@@ -15,13 +15,20 @@ function asTime(reply: Reply): number | undefined {
   return asNumber(reply) || undefined;
 }
 
+/**
+ * Maximum number of states that are computed each second in all shards together: 3,200 because they are due, and as many
+ * for the check of all states. Redis answers no other call during a call, so the shards are in CALLS calls of about 20 ms.
+ */
+const SETTLED_MAX = 3_200;
+const CALLS = 8;
+
 export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
   // A core usually checks all its shards in one turn of the event loop, so these checks share a batch. If a batch
   // contains several checks of the same shard, only the first caller gets the workspaces that were found.
   const { one: find } = batchFunction<undefined, Found>(functions, keys, {
     name: "find_failing",
-    most: keys.shards,
-    toArguments: () => [String(OUTBOX_MAX)],
+    most: Math.ceil(keys.shards / CALLS),
+    toArguments: () => [String(OUTBOX_MAX), String(Math.ceil(SETTLED_MAX / keys.shards))],
     toOutputs(reply, callers) {
       const [mails, dropped, operator, ...workspaceIds] = asList(reply);
       const [waiting, expired, full] = asList(operator).map(asNumber);

@@ -12,6 +12,8 @@ import { STATE_RANKS, stateOfRank } from "./state-ranks";
 const PLACE_FORM = /^[0-9]{2}:[0-9]{13}:[0-9a-f-]{36}$/;
 /** Maximum number of workspaces in one call that reads states. */
 const READ_MAX = 100;
+/** Maximum number of states that a list or a count computes because they are due, in all shards together. */
+const SETTLED_MAX = 400;
 /** Number of workspaces in one call that completes the index. */
 const CHECKED_AT_ONCE = 100;
 /**
@@ -55,8 +57,9 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
   }
 
   /** Calls a function for all shards. Each answer begins with 1 if the index of the shard is complete. */
-  async function ask(name: FunctionName, args: readonly string[]): Promise<readonly (readonly Reply[])[]> {
-    const { prefixes } = keys;
+  async function ask(name: FunctionName, more: readonly string[]): Promise<readonly (readonly Reply[])[]> {
+    const { prefixes, shards } = keys;
+    const args = [String(Math.ceil(SETTLED_MAX / shards)), ...more];
     const calls = prefixes.map((prefix) => ({ prefix, args }));
     const answers = functions.spansShards
       ? await functions.callEach(name, calls, calls.length)
@@ -71,6 +74,12 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
     }
   }
 
+  let completing: Promise<void> | undefined;
+  /** Completes the indexes of shards, one after another, so that other calls to Redis wait for one call only. */
+  async function completeAll(prefixes: readonly string[]): Promise<void> {
+    for (const prefix of prefixes) await completeIndex(prefix);
+  }
+
   /**
    * As `ask`, but first completes the index where it is incomplete, because an older release created the workspaces, and
    * the check in the background has not reached them.
@@ -78,7 +87,9 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
   async function askComplete(name: FunctionName, args: readonly string[]) {
     const answers = await ask(name, args);
     const incomplete = keys.prefixes.filter((_, i) => asNumber(answers[i]?.[0]) === 0);
-    if (incomplete.length > 0) await Promise.all(incomplete.map(completeIndex));
+    // Concurrent lists share the work.
+    if (incomplete.length > 0)
+      await (completing ??= completeAll(incomplete).finally(() => (completing = undefined)));
     const complete = incomplete.length > 0 ? await ask(name, args) : answers;
     return complete.map(([, ...rest]) => rest);
   }

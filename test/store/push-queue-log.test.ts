@@ -229,7 +229,7 @@ test("a text that the library cannot decode stops neither the log nor the watch 
   const event = { summary, publisher: "game", expiresAtMs: null };
   await store.deliveryLog.append(id, { ...delivery(1), event });
   await store.deliveryLog.append(id, { ...delivery(2), event });
-  expect(await store.deliveryLog.read(id, 10)).toHaveLength(2);
+  expect(await store.deliveryLog.read(id, 10, undefined)).toHaveLength(2);
   await store.pollWatch.findFailing(store.keys.shard(id));
   expect(await store.workspaceStates.read([id])).toMatchObject([
     { state: "failing", lastAttempt: { result: "timeout", status: 0 } },

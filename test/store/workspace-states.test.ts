@@ -354,3 +354,26 @@ test("after a crash and a restart of Redis, the index has the same states", asyn
   await restarted.close();
   await redis.close();
 });
+
+test("a call computes a bounded number of states, however many are due", async () => {
+  const turns = `${store.keys.prefix(3)}:turns`;
+  const due = async () => Number(await store.redis.command(turns, ["ZCARD", turns]));
+  const gone = Array.from({ length: 900 }, (_, i) => ["1", `workspace-${i}`]).flat();
+  await store.redis.command(turns, ["ZADD", turns, ...gone]);
+  await store.workspaceStates.count();
+  expect(await due()).toBe(875);
+  await store.workspaceStates.list(10, undefined, ALL);
+  expect(await due()).toBe(850);
+  await store.pollWatch.findFailing(3);
+  expect(await due()).toBe(650);
+  await store.redis.command(turns, ["DEL", turns]);
+});
+
+test("an element of the list of all workspaces that has no workspace does not keep the index incomplete", async () => {
+  const { id } = await add();
+  const prefix = store.keys.prefixOf(id);
+  const all = `${prefix}:all`;
+  await store.redis.command(all, ["ZADD", all, "0", "0000000000001:00000000-0000-4000-8000-000000000000"]);
+  expect(await listed()).toEqual([`unused ${id}`]);
+  expect(await store.redis.command(all, ["ZCARD", all])).toBe(1);
+});

@@ -63,7 +63,8 @@ local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms'
 -- operator event for each workspace to the outboxes. So each outage causes only one email, even if the function is
 -- called many times. A full outbox drops its oldest emails. Also adds the operator events for push workspaces that have
 -- begun to fail, and keeps the index of the workspaces by state current (see states.lua).
--- ARGV: maximum number of emails in the outbox.
+-- ARGV: maximum number of emails in the outbox; maximum number of states to compute because they are due, and for the
+-- check of all states.
 -- Returns {number of emails in the outbox, number of unsent emails that were dropped, the result of
 -- tidy_operator_events, then the ids of the poll workspaces that were found}.
 register('find_failing', function(keys, args)
@@ -86,8 +87,8 @@ register('find_failing', function(keys, args)
     if state.mode == 'push' then begin_push_outage(prefix, workspace) end
     settle(prefix, workspace, now)
   end
-  settle_due(prefix, now, SETTLED_EACH_SECOND)
-  check_states(prefix, now)
+  settle_due(prefix, now, tonumber(args[2]))
+  check_states(prefix, now, tonumber(args[2]), true)
   local dropped = #found > 0 and redis.call('XTRIM', prefix .. ':mail', 'MAXLEN', args[1]) or 0
   return { redis.call('XLEN', prefix .. ':mail'), dropped, tidy_operator_events(prefix), unpack(found) }
 end, { 'allow-oom' })

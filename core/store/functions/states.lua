@@ -16,8 +16,6 @@
 local is_good, last_attempt, settle, remove_from_states, note_push_fact, settle_due, check_states
 -- The results that are not attempts.
 local DROP_REASONS = @DROP_REASONS@
--- Number of workspaces whose state is computed again in one call of find_failing.
-local SETTLED_EACH_SECOND = 200
 
 do
 
@@ -252,9 +250,6 @@ function note_push_fact(prefix, workspace, entry, delivery, listed, is_success)
   if is_changed then settle(prefix, workspace, clock()) end
 end
 
--- The same number for list_states and count_states.
-local SETTLED_FOR_LIST = 100
-
 -- Computes the states that may have ended by themselves.
 function settle_due(prefix, now, most)
   local due = redis.call('ZRANGEBYSCORE', prefix .. ':turns', '-inf', digits(now / 1000), 'LIMIT', 0, most)
@@ -267,30 +262,33 @@ end
 -- element of `:all` that was checked, or, in the second half of a check that finds elements without a workspace, of
 -- `:states`. It also contains the start of the last check (`began`) and the end of the last complete check (`done`).
 local CHECKED_EVERY_MS = 600000
-local CHECKED_EACH_SECOND, CHECKED_FIRST = 10, 200
+local CHECKED_EACH_SECOND = 10
 
 -- Whether each workspace is in the index. Only cores of older releases create and delete workspaces without the index.
 local function is_complete(prefix, done)
   return done and redis.call('ZCARD', prefix .. ':all') == redis.call('ZCARD', prefix .. ':states')
 end
 
--- Continues the check in progress with up to `most` workspaces, or starts a check if one is due. Without `most`, the
--- number depends on whether the shard has been checked before. Returns whether the index is complete.
-function check_states(prefix, now, most)
+-- Continues the check in progress with up to `most` workspaces, or starts a check if one is due. In the background, a
+-- shard that has been checked before needs fewer workspaces. Returns whether the index is complete.
+function check_states(prefix, now, most, is_background)
   local key, now_ms = prefix .. ':statechecks', math.floor(now / 1000)
   local at, began, done = unpack(redis.call('HMGET', key, 'at', 'began', 'done'))
   local is_ready = is_complete(prefix, done)
   if not at then
-    if is_ready and (most or math.abs(now_ms - began) < CHECKED_EVERY_MS) then return true end
+    if is_ready and (not is_background or math.abs(now_ms - began) < CHECKED_EVERY_MS) then return true end
     at = 'all '
     redis.call('HSET', key, 'began', digits(now_ms))
   end
-  most = most or (is_ready and CHECKED_EACH_SECOND or CHECKED_FIRST)
+  if is_background and is_ready then most = math.min(most, CHECKED_EACH_SECOND) end
   local set, after = string.match(at, '^(%S+) (.*)$')
   local entries = redis.call('ZRANGE', prefix .. ':' .. set, after == '' and '-' or '(' .. after, '+', 'BYLEX', 'LIMIT', 0, most)
   for _, entry in ipairs(entries) do
     if set == 'all' then
-      settle(prefix, string.match(entry, ':(.*)$'), now, true)
+      local workspace = string.match(entry, ':(.*)$')
+      -- An element without a workspace, e.g. after a repair by hand, would keep the index incomplete for good.
+      local exists = settle(prefix, workspace, now, true) or redis.call('EXISTS', prefix .. ':ws:' .. workspace) == 1
+      if not exists then redis.call('ZREM', prefix .. ':all', entry) end
     else
       local listed, workspace = string.match(entry, '^(%d+:%d+):(.*)$')
       local stored = redis.call('HGET', state_key(prefix, workspace), STATE.listed)
@@ -318,14 +316,14 @@ register('check_states', function(keys, args)
 end, { 'allow-oom' })
 
 -- Lists workspaces in the order of the index: the highest rank first, and the newest time first.
--- ARGV: the element to start after ('' for the first page), maximum number of elements, and the ranks to list, highest
--- first. Returns {1 if the index is complete, otherwise 0; then the elements}.
+-- ARGV: maximum number of states to compute; the element to start after ('' for the first page), maximum number of
+-- elements, and the ranks to list, highest first. Returns {1 if the index is complete, otherwise 0; then the elements}.
 register('list_states', function(keys, args)
-  local prefix, after, left = keys[1], args[1], tonumber(args[2])
-  settle_due(prefix, clock(), SETTLED_FOR_LIST)
+  local prefix, after, left = keys[1], args[2], tonumber(args[3])
+  settle_due(prefix, clock(), tonumber(args[1]))
   local done = redis.call('HGET', prefix .. ':statechecks', 'done')
   local answer = { is_complete(prefix, done) and 1 or 0 }
-  for i = 3, #args do
+  for i = 4, #args do
     local rank = args[i]
     if left > 0 and (after == '' or rank <= string.sub(after, 1, 2)) then
       local from = string.sub(after, 1, 2) == rank and '(' .. after or '(' .. rank .. ';'
@@ -337,13 +335,14 @@ register('list_states', function(keys, args)
   return answer
 end, { 'allow-oom' })
 
--- Counts the workspaces with each rank. ARGV: ranks. Returns {1 if the index is complete, otherwise 0; then the counts}.
+-- Counts the workspaces with each rank. ARGV: maximum number of states to compute, and ranks. Returns {1 if the index is complete, otherwise 0; then the counts}.
 register('count_states', function(keys, args)
   local prefix = keys[1]
-  settle_due(prefix, clock(), SETTLED_FOR_LIST)
+  settle_due(prefix, clock(), tonumber(args[1]))
   local done = redis.call('HGET', prefix .. ':statechecks', 'done')
   local answer = { is_complete(prefix, done) and 1 or 0 }
-  for _, rank in ipairs(args) do
+  for i = 2, #args do
+    local rank = args[i]
     answer[#answer + 1] = redis.call('ZLEXCOUNT', prefix .. ':states', '[' .. rank .. ':', '(' .. rank .. ';')
   end
   return answer
