@@ -40,7 +40,10 @@ const WITH_FORM: ReadonlySet<SignatureCause> = new Set<SignatureCause>(["digest-
  *
  * @param isBySecret whether the digest was computed with a secret of the workspace
  */
-export function classOf({ kind, cause }: RefusedRequest, isBySecret: boolean): SampleClass {
+export function classOf(
+  { kind, cause }: Pick<RefusedRequest, "kind" | "cause">,
+  isBySecret: boolean,
+): SampleClass {
   if (kind !== "signature") return kind;
   if (isBySecret) return "signature-variant";
   if (cause === undefined || WITH_FORM.has(cause) || cause === "secret-empty" || cause === "not-hmac") {

@@ -32,12 +32,13 @@ const STYLES: readonly JsonStyle[] = [
   { ...COMPACT, isSorted: false, escape: slashes },
 ];
 
-/** Maximum depth of the values that are serialized again. */
+/** Maximum depth and number of the values that are serialized again, which takes about a millisecond. */
 const DEPTH_MAX = 32;
+const VALUES_MAX = 500;
 
 /**
  * Returns a JSON text as the usual libraries would write it after parsing it, without duplicates and without the text
- * itself. Returns nothing when the text is not JSON.
+ * itself. Returns nothing when the text is not JSON, or has too many values.
  */
 export function reserializations(text: string): readonly string[] {
   let value: Json;
@@ -46,15 +47,22 @@ export function reserializations(text: string): readonly string[] {
   } catch {
     return [];
   }
-  if (!isShallow(value, DEPTH_MAX)) return [];
+  if (countValues(value, DEPTH_MAX) > VALUES_MAX) return [];
   const indented = [2, 4].map((spaces) => JSON.stringify(value, undefined, spaces));
   const written = [...STYLES.map((style) => write(value, style)), ...indented];
   return [...new Set(written)].filter((each) => each !== text);
 }
 
-function isShallow(value: Json, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return depth > 0 && Object.values(value).every((each: Json) => isShallow(each, depth - 1));
+/** Returns the number of values, or more than `VALUES_MAX` if there are too many or they are nested too deeply. */
+function countValues(value: Json, depth: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  if (depth === 0) return VALUES_MAX + 1;
+  let count = 1;
+  for (const each of Object.values(value) as readonly Json[]) {
+    count += countValues(each, depth - 1);
+    if (count > VALUES_MAX) break;
+  }
+  return count;
 }
 
 function write(value: Json, style: JsonStyle): string {

@@ -44,6 +44,8 @@ interface Suspect {
 const HASHED_MAX_BYTES = 512 * 1024;
 /** Maximum size of a body that is parsed and serialized again. */
 const PARSED_MAX_BYTES = 16 * 1024;
+/** Node decodes only the hex digits at the start of a secret. Anybody can guess the few bytes of such a key. */
+const UNGUESSABLE_BYTES = 16;
 /** Maximum number of digests of a header that are compared. */
 const DIGESTS_MAX = 4;
 
@@ -86,7 +88,8 @@ function* suspects(
   for (const key of ["null", "None"]) yield by("secret-empty", key, signedText, false);
   for (const secret of active) {
     yield by("secret-quotes", `"${secret}"`, signedText);
-    yield by("secret-hex", Buffer.from(secret, "hex"), signedText);
+    const unhexed = Buffer.from(secret, "hex");
+    yield by("secret-hex", unhexed, signedText, unhexed.length >= UNGUESSABLE_BYTES);
   }
   for (const secret of active) {
     for (const [cause, text] of mistakenTexts(t, rawBytes, method, workspaceId))

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { RefusalKind } from "../../contract/requests";
 import { classOf, SIGNED_TEXT_MAX, startOfSignedText, type RefusedRequest } from "../domain/refused-request";
 import { parseSignature } from "../domain/signature";
@@ -21,6 +22,8 @@ export interface NotedCaller extends Caller {
   readonly method: "POST" | "GET";
 }
 
+const NO_SECRETS = { active: [], expired: [] };
+
 const KINDS: Readonly<Record<Refusal["refused"], RefusalKind>> = {
   "address-limit": "address-limit",
   "unknown-workspace": "disconnected",
@@ -32,15 +35,21 @@ const KINDS: Readonly<Record<Refusal["refused"], RefusalKind>> = {
   "secret-unreadable": "secret-unreadable",
 };
 
-/** Maximum number of diagnoses of signatures in a second, at one core. A workspace has at most one in a second. */
-const DIAGNOSES_MAX = 20;
+/**
+ * Maximum number of diagnoses of signatures in a second, at one core. A workspace has at most one in a second. The last
+ * ones are for workspaces without a diagnosis in the last minute, so that floods at some workspaces leave room for others.
+ */
+const DIAGNOSES_MAX = { all: 20, repeated: 10 } as const;
 const SECOND_MS = 1_000;
+const LATELY = { ttl: 60_000, max: 1_000 } as const;
 
 export type RequestNotes = ReturnType<typeof createRequestNotes>;
 
 /** Returns functions that count the requests of bridges, and keep samples of refused requests. */
 export function createRequestNotes({ now, workspaces, hourCounts, refusedRequests }: NoteContext) {
   const diagnosed = { second: 0, workspaces: new Set<string>() };
+  /** The workspaces with a diagnosis in the last minute. */
+  const lately = new LRUCache<string, true>(LATELY);
 
   /** Returns whether the signature of a request for a workspace may be diagnosed now. */
   function admitDiagnosis(workspaceId: string): boolean {
@@ -49,26 +58,34 @@ export function createRequestNotes({ now, workspaces, hourCounts, refusedRequest
       diagnosed.second = second;
       diagnosed.workspaces.clear();
     }
-    if (diagnosed.workspaces.size >= DIAGNOSES_MAX || diagnosed.workspaces.has(workspaceId)) return false;
+    const most = lately.has(workspaceId) ? DIAGNOSES_MAX.repeated : DIAGNOSES_MAX.all;
+    if (diagnosed.workspaces.size >= most || diagnosed.workspaces.has(workspaceId)) return false;
     diagnosed.workspaces.add(workspaceId);
+    lately.set(workspaceId, true);
     return true;
   }
 
   function keepSignatureSample(workspace: Workspace, caller: NotedCaller): void {
     const { id } = workspace;
     const { signature: header, signed: raw, method, sourceAddress: address } = caller;
-    const common = { kind: "signature", atMs: now(), method, address } as const;
-    if (header === undefined) {
-      const isWanted = refusedRequests.isWanted(id, "signature-missing");
-      if (isWanted) refusedRequests.keep(id, "signature-missing", { ...common, cause: "missing" });
-      return;
-    }
-    if (!admitDiagnosis(id)) return;
+    const parsed = header === undefined ? undefined : parseSignature(header);
+    // Without a digest, nothing is hashed, so such a request does not use up a diagnosis.
+    const hasDigest = parsed !== undefined && parsed.digests.length > 0;
+    if (hasDigest && !admitDiagnosis(id)) return;
     const faulty = { header, raw, method, workspaceId: caller.workspaceId };
-    const { cause, isBySecret } = diagnoseSignature(faulty, knownSecrets(workspace, now()));
-    const signedText = startOfSignedText(parseSignature(header)?.timestamp, raw, SIGNED_TEXT_MAX);
-    const sample: RefusedRequest = { ...common, cause, signedText };
-    refusedRequests.keep(id, classOf(sample, isBySecret), sample);
+    const secrets = hasDigest ? knownSecrets(workspace, now()) : NO_SECRETS;
+    const { cause, isBySecret } = diagnoseSignature(faulty, secrets);
+    const sampleClass = classOf({ kind: "signature", cause }, isBySecret);
+    if (!refusedRequests.isWanted(id, sampleClass)) return;
+    const signedText = startOfSignedText(parsed?.timestamp, raw, SIGNED_TEXT_MAX);
+    refusedRequests.keep(id, sampleClass, {
+      kind: "signature",
+      atMs: now(),
+      method,
+      address,
+      cause,
+      signedText,
+    });
   }
 
   return {

@@ -134,3 +134,20 @@ test("the diagnosis of the largest body tries the most likely mistakes first", (
   expect(causeOf({ ...signed(`${T}.${raw}`, Buffer.from(SECRET, "base64")), raw })).toBe("secret-base64");
   expect(causeOf({ ...signed(raw), raw })).toBe("body-only");
 });
+
+test("a key that anybody can guess does not prove that the sender knows the secret", () => {
+  const key = Buffer.from(SECRET, "hex");
+  expect(key).toHaveLength(1);
+  const faulty = { raw: BODY, method: "POST", workspaceId: ID, ...signed(`${T}.${BODY}`, key) } as const;
+  expect(diagnoseSignature(faulty, { active: [SECRET], expired: [] })).toMatchObject({
+    cause: "secret-hex",
+    isBySecret: false,
+  });
+});
+
+test("a body with very many values is not serialized again, because that would take too long", () => {
+  const nested = `${"[".repeat(20)}${"]".repeat(20)}`;
+  expect(reserializations(`[${Array.from({ length: 499 }, () => "{}").join(", ")}]`)).not.toEqual([]);
+  expect(reserializations(`[${Array.from({ length: 500 }, () => "{}").join(", ")}]`)).toEqual([]);
+  expect(reserializations(`[${Array.from({ length: 300 }, () => nested).join(", ")}]`)).toEqual([]);
+});
