@@ -1,3 +1,4 @@
+import { takeEarlyAnswer } from "./early-answers";
 import { noteRelease } from "./release";
 import type { WorkspaceState } from "../contract/workspace-states";
 import type {
@@ -109,8 +110,10 @@ function isWrite(method: string, path: string): boolean {
 /** Sends a request. Returns undefined when there is no answer. Throws when the caller aborts the request. */
 async function reach(path: string, init: RequestInit): Promise<Response | undefined> {
   try {
-    const answer = await fetch(path, init);
-    noteRelease(answer.headers.get("x-dashboard-script"));
+    const early = init.method === "GET" ? await takeEarlyAnswer(path) : undefined;
+    init.signal?.throwIfAborted();
+    const answer = early ?? (await fetch(path, init));
+    noteRelease(answer.headers);
     return answer;
   } catch (error) {
     if (init.signal?.aborted) throw error;

@@ -1,14 +1,23 @@
 import { createStore } from "./store";
+import { createReleaseWatch } from "./words/compare-releases";
 
-/** The path of the script that this page runs. The name contains a hash, so each release has a different path. */
-const OWN = document.querySelector<HTMLScriptElement>('script[type="module"]')?.src;
+const SCRIPT = document.querySelector<HTMLScriptElement>('script[type="module"]')?.src;
+const BUILT = document.querySelector<HTMLMetaElement>('meta[name="built"]')?.content;
 
-/** Whether the server has a newer release of the pages than this page. */
+/** Whether the page should be loaded again, because the server has another release of the pages. */
 export const isOutdated = createStore(false);
 
-/** Compares the server's release with the page's release. `script` is the path of the script in the server's pages. */
-export function noteRelease(script: string | null): void {
-  if (script !== null && OWN !== undefined && script !== new URL(OWN).pathname) isOutdated.set(true);
+const isOther = createReleaseWatch({
+  script: SCRIPT === undefined ? "" : new URL(SCRIPT).pathname,
+  builtAt: Number(BUILT ?? NaN),
+});
+
+/** Compares the server's release, which each answer of the API names in its headers, with the page's release. */
+export function noteRelease(headers: Headers): void {
+  const script = headers.get("x-dashboard-script");
+  if (script === null) return;
+  const builtAt = Number(headers.get("x-dashboard-built") ?? NaN);
+  if (isOther({ script, builtAt }, Date.now())) isOutdated.set(true);
 }
 
 // Vite sends this event when a part of the script cannot be loaded, e.g. because the release of this page is gone.

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
@@ -8,22 +10,32 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 /**
  * Writes a copy of each page, script and stylesheet, compressed with gzip and with Brotli. The server sends the copy
- * that the browser accepts.
+ * that the browser accepts. The copies are made from the written files, because Vite still changes scripts with
+ * `import()` after all plugins have seen them.
  */
-export const compressedCopies: Plugin = {
-  name: "compressed-copies",
-  enforce: "post",
-  generateBundle(_options, bundle) {
-    for (const file of Object.values(bundle)) {
-      if (!/\.(?:js|css|html)$/.test(file.fileName)) continue;
-      const content = Buffer.from(file.type === "chunk" ? file.code : file.source);
-      if (content.length < MIN_BYTES) continue;
-      this.emitFile({ type: "asset", fileName: `${file.fileName}.gz`, source: gzipSync(content) });
-      this.emitFile({
-        type: "asset",
-        fileName: `${file.fileName}.br`,
-        source: brotliCompressSync(content, BROTLI),
-      });
-    }
-  },
-};
+export function compressedCopies(): Plugin {
+  let publicFiles: readonly string[] = [];
+  return {
+    name: "compressed-copies",
+    configResolved({ publicDir, build }) {
+      if (build.copyPublicDir && publicDir !== "") publicFiles = readdirSync(publicDir);
+    },
+    writeBundle({ dir = "" }, bundle) {
+      const written = Object.values(bundle).map(({ fileName }) => fileName);
+      for (const name of [...written, ...publicFiles]) {
+        if (/\.(?:js|css|html)$/.test(name)) writeCopies(join(dir, name));
+      }
+    },
+  };
+}
+
+function writeCopies(path: string): void {
+  const content = readFileSync(path);
+  if (content.length < MIN_BYTES) {
+    // An earlier build may have left copies of a longer file with the same name.
+    for (const ending of [".gz", ".br"]) rmSync(`${path}${ending}`, { force: true });
+    return;
+  }
+  writeFileSync(`${path}.gz`, gzipSync(content));
+  writeFileSync(`${path}.br`, brotliCompressSync(content, BROTLI));
+}

@@ -8,5 +8,11 @@ declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
     /** Returns Swagger UI's component of this name. The component reads the OpenAPI document from Swagger UI's store. */
     getComponent(name: string, isConnected: true): Component;
   }
-  export default function SwaggerUI(options: object): void;
+  interface Shown {
+    readonly layoutActions: {
+      /** Opens or closes the part of the page with this key, e.g. ["operations", "inbound", "postEvent"]. */
+      show(key: readonly string[], isOpen: boolean): void;
+    };
+  }
+  export default function SwaggerUI(options: object): Shown;
 }

@@ -5,7 +5,7 @@ export default defineConfig({
   root: import.meta.dirname,
   publicDir: "../public",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [compressedCopies],
+  plugins: [compressedCopies()],
   build: {
     outDir: "../../dist/dashboard",
     // The dashboard's build runs first, and has already emptied `outDir`.

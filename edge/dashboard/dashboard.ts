@@ -12,7 +12,7 @@ import { canonicalAddress } from "../public/source-address";
 import { compressAnswers } from "./compress-answers";
 import { CORE_TOO_OLD, coreAnswer, FAULT, isServiceError, SIGNED_OUT, TOO_MANY } from "./core-answer";
 import { addHealthRoute } from "./health-route";
-import { addPages, createNotFound, findScript, NOTHING_HERE } from "./pages";
+import { addPages, createNotFound, findRelease, NOTHING_HERE } from "./pages";
 import { CoreTooOld } from "./find-workspaces";
 import { addSummariesRoutes } from "./summaries-route";
 import { guardApi, secureHeaders } from "./page-guard";
@@ -95,7 +95,7 @@ export async function startDashboard(options: DashboardOptions) {
     if (answer === NOTHING_HERE) return nothingHere(request, reply);
     return sendError(reply, answer);
   });
-  await app.register(async (pages) => addPages(pages));
+  await app.register(async (pages) => addPages(pages, publicUrl));
   addOpenApiRoute(app, publicUrl);
   const context = { core, sessions, limit: createSignInLimit(), publicUrl, demo };
   await app.register(async (api) => addApi(api, context, stopping.signal, report), { prefix: "/api" });
@@ -125,7 +125,7 @@ async function addApi(
   stopping: AbortSignal,
   report: DashboardOptions["report"],
 ): Promise<void> {
-  guardApi(api, findScript());
+  guardApi(api, findRelease());
   addSessionRoutes(api, context);
   /** The sessions of the requests in progress. */
   const sessionOf = new WeakMap<FastifyRequest, Session>();

@@ -64,19 +64,31 @@ export const OWN_HEADER = "x-dashboard";
  * session.
  */
 export const ASKED_BY_ITSELF = "by-itself";
-/** The header that names the script of the dashboard's pages, so that an open page learns of a new release. */
+/**
+ * The headers that name the release of the dashboard's pages, so that an open page learns of a new release: the path of
+ * the script, and the time of the build.
+ */
 const SCRIPT_HEADER = "x-dashboard-script";
+const BUILT_HEADER = "x-dashboard-built";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
  * Rejects requests from pages of other sites (CSRF), because such a page could otherwise use its visitor's session. The
  * session cookie is also `SameSite=Strict`.
  *
- * @param script path of the script of the dashboard's pages
+ * @param release the release of the dashboard's pages
  */
-export function guardApi(api: FastifyInstance, script: string): void {
+export function guardApi(
+  api: FastifyInstance,
+  release: { readonly script: string; readonly builtAt: string },
+): void {
+  const of = {
+    "cache-control": "no-store",
+    [SCRIPT_HEADER]: release.script,
+    [BUILT_HEADER]: release.builtAt,
+  };
   api.addHook("onRequest", async (request, reply) => {
-    void reply.headers({ "cache-control": "no-store", [SCRIPT_HEADER]: script });
+    void reply.headers(of);
     const { headers, method } = request;
     const own = OWN_SITES.includes(headers["sec-fetch-site"]);
     if (!own || (!SAFE_METHODS.includes(method) && headers[OWN_HEADER] === undefined))

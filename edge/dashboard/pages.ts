@@ -4,7 +4,9 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ErrorAnswer } from "../public/error-body";
 import { sendError } from "../public/public-listener";
+import { openApiDocument } from "../openapi/document";
 import { REFERENCE_POLICY } from "./page-guard";
+import { referencePage } from "./reference-page";
 
 /** Directory of the built pages, which `npm run build` puts beside the compiled edge. */
 const PAGES = join(__dirname, "../../dashboard");
@@ -23,8 +25,8 @@ const PAGE_AT: Readonly<Record<string, string>> = {
 const APP = join(PAGES, "index.html");
 export const NOTHING_HERE: ErrorAnswer = { status: 404, message: "Not found." };
 
-/** Serves the built pages and their files. */
-export async function addPages(app: FastifyInstance): Promise<void> {
+/** Serves the built pages and their files. `publicUrl` is the base URL at which bridges reach the service. */
+export async function addPages(app: FastifyInstance, publicUrl: string): Promise<void> {
   await app.register(fastifyStatic, {
     root: PAGES,
     index: false,
@@ -39,17 +41,31 @@ export async function addPages(app: FastifyInstance): Promise<void> {
   for (const [path, page] of Object.entries(PAGE_AT)) {
     app.get(path, (_request, reply) => reply.sendFile(page));
   }
+  const reference = referencePage(readFileSync(join(PAGES, "docs.html"), "utf8"), openApiDocument(publicUrl));
   app.get("/docs", (_request, reply) =>
-    reply.header("content-security-policy", REFERENCE_POLICY).sendFile("docs.html"),
+    reply
+      .headers({ "content-security-policy": REFERENCE_POLICY, "cache-control": "no-cache" })
+      .type("text/html; charset=utf-8")
+      .send(reference),
   );
   app.get<{ Params: { name: string } }>("/guides/:name([a-z-]+)", ({ params }, reply) =>
     reply.sendFile(`guides/${params.name}.html`),
   );
 }
 
-/** Returns the path of the script of the app's page. The path contains a hash, so each release has a different path. */
-export function findScript(): string {
-  return /<script type="module"[^>]* src="([^"]+)"/.exec(readFileSync(APP, "utf8"))?.[1] ?? "";
+/** The release of the pages, as the built page of the app names it. */
+interface PageRelease {
+  /** The path of the script. It contains a hash, so releases with different scripts have different paths. */
+  readonly script: string;
+  /** Time of the build in milliseconds. */
+  readonly builtAt: string;
+}
+
+export function findRelease(): PageRelease {
+  const page = readFileSync(APP, "utf8");
+  const [, script = ""] = /<script type="module"[^>]* src="([^"]+)"/.exec(page) ?? [];
+  const [, builtAt = ""] = /<meta name="built" content="(\d+)"/.exec(page) ?? [];
+  return { script, builtAt };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { openApiDocument } from "../../edge/openapi/document";
-import { PHONE, testBrowser } from "../harness/browser";
+import { PHONE, testBrowser, untilCount } from "../harness/browser";
 import { sharedService } from "../harness/shared-service";
 import { expectUsable } from "../harness/usable";
+import { until } from "../harness/wait";
 
 const { url, dashboardUrl } = sharedService();
 const browser = testBrowser();
@@ -39,8 +40,50 @@ test("the API reference shows every operation, event type, status and field, and
   expect([...hosts]).toEqual([dashboardUrl]);
 });
 
-test("without JavaScript, the API reference links to openapi.json", async () => {
+test("the API reference lists all calls before the large script is loaded, and the list then stays in its place", async () => {
+  const { page } = await browser.visit("about:blank");
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/assets/details-*.js", async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto(`${dashboardUrl}/docs`);
+  await page.getByText("The details are loading.").waitFor();
+  const links = page.locator(".calls a");
+  const operations = Object.values({ ...document.paths, ...document.webhooks }).flatMap(Object.values);
+  const texts = await links.allInnerTexts();
+  expect(operations.filter(({ summary }) => !texts.some((text) => text.includes(summary)))).toEqual([]);
+  expect(texts).toHaveLength(operations.length);
+  await page.getByRole("button", { name: /^Theme/ }).waitFor();
+  const before = await links.last().boundingBox();
+  release();
+  await page.locator(".opblock").last().waitFor();
+  expect(await links.last().boundingBox()).toEqual(before);
+  await untilCount(page.getByText("The details are loading."), 0);
+
+  await page.getByRole("link", { name: "message.update" }).click();
+  const opened = page.locator(".opblock", { has: page.locator('[data-path="message.update"]') });
+  await opened.locator(".responses-wrapper").waitFor();
+  await until("the focus is on the details", () =>
+    page.evaluate<boolean>("document.activeElement?.closest('.opblock.is-open') !== null"),
+  );
+  expect(new URL(page.url()).hash).toBe("#/webhooks/pushMessageUpdate");
+});
+
+test("if the large script cannot be loaded, the API reference says where the details are", async () => {
+  const { page } = await browser.visit("about:blank");
+  await page.route("**/assets/details-*.js", (route) => route.abort());
+  await page.goto(`${dashboardUrl}/docs`);
+  await page.getByText("The details cannot be loaded.").waitFor();
+  await page.unroute("**/assets/details-*.js");
+  await page.getByRole("link", { name: "Load the page again" }).click();
+  await page.locator(".opblock").first().waitFor();
+});
+
+test("without JavaScript, the API reference lists all calls, and links to openapi.json", async () => {
   const { page } = await browser.visit(`${dashboardUrl}/docs`, { javaScriptEnabled: false });
+  await page.getByText("Fetch held events").waitFor();
   await page.getByRole("link", { name: "openapi.json" }).click();
   expect(page.url()).toBe(`${dashboardUrl}/openapi.json`);
 });
@@ -89,7 +132,7 @@ test("the API reference uses the theme that the user chose in the dashboard, and
 
 test("the API reference is accessible, even while an operation and a schema are expanded", async () => {
   const { page } = await browser.visit(`${dashboardUrl}/docs`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator(".opblock").first().waitFor();
   await expectUsable(page, "API reference");
   await page.locator(".opblock-summary-control").first().click();
   await page.locator(".opblock .responses-wrapper").first().waitFor();

@@ -6,11 +6,15 @@ const service = sharedService();
 const { dashboardUrl } = service;
 const browser = testBrowser();
 
-/** Lets the server's answers name the script of another release. */
-const upgrade = (page: Page): Promise<unknown> =>
+/** Lets the server's answers name the script of another release, and the time of its build. */
+const upgrade = (page: Page, built?: string): Promise<unknown> =>
   page.route("**/api/**", async (route) => {
     const answer = await route.fetch();
-    const headers = { ...answer.headers(), "x-dashboard-script": "/assets/index-newer.js" };
+    const headers = {
+      ...answer.headers(),
+      "x-dashboard-script": "/assets/index-newer.js",
+      ...(built === undefined ? {} : { "x-dashboard-built": built }),
+    };
     await route.fulfill({ response: answer, headers });
   });
 const line = (page: Page) => page.getByText("A new version is running.");
@@ -64,4 +68,29 @@ test("a draft of a workspace's settings survives a reload, but not a visit to an
   await page.reload();
   await page.goto(`${dashboardUrl}/workspaces/${id}/settings`);
   expect(await name.inputValue()).toBe("Stored");
+});
+
+test("a page does not ask for a reload while servers of an older release also answer during an upgrade", async () => {
+  await service.workspaces.make();
+  const { page } = await browser.visitSignedIn(dashboardUrl);
+  await upgrade(page, "1000000000000");
+  for (const path of ["**/api/summaries?*", "**/api/counts", "**/api/summaries?*"]) {
+    await page.waitForResponse(path);
+  }
+  await untilCount(line(page), 0);
+  await page.unroute("**/api/**");
+  await upgrade(page, "9000000000000");
+  await line(page).waitFor();
+});
+
+test("a page whose script is missing says so, and offers to load the page again", async () => {
+  const { page } = await browser.visit("about:blank");
+  await page.route("**/assets/index-*.js", (route) => route.fulfill({ status: 404 }));
+  await page.goto(`${dashboardUrl}/connect`);
+  await page.getByText("This page cannot be loaded completely").waitFor();
+  await page.unroute("**/assets/index-*.js");
+  await page.getByRole("link", { name: "Load the page again" }).click();
+  await page.getByLabel("Operator's token").waitFor();
+  expect(new URL(page.url()).pathname).toBe("/connect");
+  await untilCount(page.getByText("This page cannot be loaded completely"), 0);
 });

@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
+import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { send, type Answer } from "../harness/bridge";
 import { askApi, signIn } from "../harness/dashboard";
@@ -41,6 +43,24 @@ test("scripts, stylesheets and guides are sent with the compression that the bro
     }
   }
 });
+
+test.each(["dashboard", "demo/chat/page"])(
+  "each compressed copy in dist/%s is equal to its file, which is complete",
+  (folder) => {
+    const root = join(__dirname, "../../dist", folder);
+    const files = readdirSync(root, { recursive: true, encoding: "utf8" });
+    const copies = files.filter((file) => /\.(?:gz|br)$/.test(file));
+    expect(copies.length).toBeGreaterThanOrEqual(4);
+    for (const copy of copies) {
+      const path = join(root, copy);
+      const decode = DECODE[copy.endsWith(".gz") ? "gzip" : "br"];
+      const content = readFileSync(path.replace(/\.\w+$/, "")).toString();
+      expect([copy, decode?.(readFileSync(path)).toString() === content]).toEqual([copy, true]);
+      // Vite's build replaces its placeholders last.
+      expect([copy, content.includes("__VITE_")]).toEqual([copy, false]);
+    }
+  },
+);
 
 test.each([
   ["gzip, deflate, br, zstd", "gzip"],

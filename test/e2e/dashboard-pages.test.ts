@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { openApiDocument } from "../../edge/openapi/document";
 import { send } from "../harness/bridge";
 import { sharedService } from "../harness/shared-service";
 
@@ -20,6 +21,7 @@ test.each([
   ["/favicon.ico", "image/svg+xml"],
   ["/favicon.svg", "image/svg+xml"],
   ["/theme.js", "application/javascript"],
+  ["/early.js", "application/javascript"],
 ])("%s is served, and HEAD is answered like GET", async (path, type) => {
   const [got, head] = [await ask(path, "GET"), await ask(path, "HEAD")];
   expect([got.status, head.status]).toEqual([200, 200]);
@@ -92,11 +94,29 @@ test("the list of guides links to each guide, and each guide links back to the l
   }
 });
 
-test("each answer of the API names the script of the page, so that an open page notices a new release", async () => {
+test("the API reference contains its text: the introduction, the signature, and each request and push", async () => {
+  const page = (await ask("/docs", "GET")).body.toString();
+  const { info, servers, paths, webhooks } = openApiDocument(url);
+  expect(page).toContain(`<title>${info.title} ${info.version}: reference</title>`);
+  expect(page).toContain("Reject a timestamp more than 5 minutes");
+  expect(page).toContain("<code>t=&lt;unix seconds&gt;,v1=&lt;hex&gt;</code>");
+  for (const each of servers) expect(page).toContain(`Base URL: <code>${each.url}</code>`);
+  for (const [path, calls] of Object.entries({ ...paths, ...webhooks })) {
+    for (const { summary } of Object.values(calls)) {
+      expect(page).toMatch(
+        new RegExp(`<code>(?:GET |POST )?${path.replaceAll(/[{}]/g, "\\$&")}</code> ${summary}`),
+      );
+    }
+  }
+});
+
+test("each answer of the API names the release of the page, so that an open page notices a new release", async () => {
   const page = (await ask("/", "GET")).body.toString();
   for (const path of ["/api/session", "/api/workspaces"]) {
     const { headers } = await ask(path, "GET");
     expect(headers["x-dashboard-script"]).toMatch(/^\/assets\/index-[\w-]+\.js$/);
     expect(page).toContain(`src="${String(headers["x-dashboard-script"])}"`);
+    expect(headers["x-dashboard-built"]).toMatch(/^\d{13}$/);
+    expect(page).toContain(`<meta name="built" content="${String(headers["x-dashboard-built"])}">`);
   }
 });

@@ -174,12 +174,21 @@ describe("the dashboard's listener:", () => {
     return [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, asset]) => asset ?? "");
   }
 
+  /** Returns the files that the scripts of a page load later. */
+  async function laterAssetsOf(assets: readonly string[]): Promise<string[]> {
+    const scripts = assets.filter((path) => path.endsWith(".js"));
+    const texts = await Promise.all(scripts.map(async (path) => send(service.dashboardUrl, path)));
+    return texts.flatMap(({ body }) =>
+      [...body.toString().matchAll(/["'`](assets\/[\w-]+\.(?:js|css))["'`]/g)].map(([, path]) => `/${path}`),
+    );
+  }
+
   test.each(["/", "/docs"])(
     "each file that the page %s loads has a hash in its name, is cached for a year, and is smaller than 500 KB when compressed",
     async (page) => {
       const assets = await assetsOf(page);
       expect(assets).toHaveLength(2);
-      for (const path of assets) {
+      for (const path of [...assets, ...(await laterAssetsOf(assets))]) {
         const answer = await send(service.dashboardUrl, path, { headers: { "accept-encoding": "gzip" } });
         const kept = answer.headers["cache-control"];
         expect([answer.status, kept]).toEqual([200, "public, max-age=31536000, immutable"]);

@@ -6,7 +6,7 @@ export default defineConfig({
   root: import.meta.dirname,
   publicDir: "../../../dashboard/public",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [compressedCopies],
+  plugins: [compressedCopies()],
   build: {
     outDir: "../../../dist/demo/chat/page",
     // File names are constant, and a build must not delete the files that a running chat serves.
