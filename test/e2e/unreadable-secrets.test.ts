@@ -65,7 +65,7 @@ test("for every page size, the list contains the workspaces with an unreadable s
     expect(found).toEqual(new Map(expected.map(([{ workspaceId }, key]) => [workspaceId, key])));
   }
   const { stdout } = await runCli("workspace list", { corePort: push.service.core.port });
-  expect(stdout.match(/secret unreadable/g)).toHaveLength(3);
+  expect(stdout.match(/Secret unreadable/g)).toHaveLength(3);
   const shown = await runCli(`workspace show ${bad.workspaceId}`, { corePort: push.service.core.port });
   expect(shown.stdout).toContain(`add the key ${MISSING} to SECRETS_KEY, or connect the workspace`);
 });
