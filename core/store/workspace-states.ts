@@ -74,10 +74,17 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
     }
   }
 
-  let completing: Promise<void> | undefined;
-  /** Completes the indexes of shards, one after another, so that other calls to Redis wait for one call only. */
+  const completing = new Map<string, Promise<void>>();
+  /**
+   * Completes the indexes of shards, one after another, so that other calls to Redis wait for one call only. Concurrent
+   * lists share the work.
+   */
   async function completeAll(prefixes: readonly string[]): Promise<void> {
-    for (const prefix of prefixes) await completeIndex(prefix);
+    for (const prefix of prefixes) {
+      const work = completing.get(prefix) ?? completeIndex(prefix).finally(() => completing.delete(prefix));
+      completing.set(prefix, work);
+      await work;
+    }
   }
 
   /**
@@ -87,9 +94,7 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
   async function askComplete(name: FunctionName, args: readonly string[]) {
     const answers = await ask(name, args);
     const incomplete = keys.prefixes.filter((_, i) => asNumber(answers[i]?.[0]) === 0);
-    // Concurrent lists share the work.
-    if (incomplete.length > 0)
-      await (completing ??= completeAll(incomplete).finally(() => (completing = undefined)));
+    await completeAll(incomplete);
     const complete = incomplete.length > 0 ? await ask(name, args) : answers;
     return complete.map(([, ...rest]) => rest);
   }

@@ -377,3 +377,20 @@ test("an element of the list of all workspaces that has no workspace does not ke
   expect(await listed()).toEqual([`unused ${id}`]);
   expect(await store.redis.command(all, ["ZCARD", all])).toBe(1);
 });
+
+// time: controlled
+test("a workspace that fails before and after a change of its mode does not keep the start of the outage of the other mode", async () => {
+  const workspace = await addPushed();
+  const sinceOf = async () => (await store.workspaceStates.read([workspace.id]))[0];
+  await log(workspace, "timeout");
+  const pushed = await sinceOf();
+  await change(workspace, { targetUrl: "" });
+  await publish(workspace);
+  await clock.pass(6 * MINUTE_US);
+  await look(workspace);
+  const polled = await sinceOf();
+  expect([pushed?.state, polled?.state]).toEqual(["failing", "failing"]);
+  expect(polled?.sinceMs).toBeGreaterThan(pushed?.sinceMs ?? Infinity);
+  await change(workspace, PUSH);
+  expect(await sinceOf()).toMatchObject({ state: "failing", sinceMs: pushed?.sinceMs });
+});

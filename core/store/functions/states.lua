@@ -168,14 +168,15 @@ local function list_state(prefix, workspace, state, name)
     since = record_of(prefix, workspace).createdAtMs or 0
     redis.call('HSET', state_key(prefix, workspace), STATE.created_ms, digits(since))
   end
-  local listed = state.listed
+  local listed, mode = state.listed, state.mode == 'push' and 'p' or ''
   if name == 'failing' then
     since = state.mode == 'poll' and state.polls_failing_ms or state.failed_ms
-    -- The time of the first failure stays.
-    if listed and string.sub(listed, 1, 2) == rank then since = tonumber(string.sub(listed, 4, PLACE_LENGTH)) end
+    -- The time of the first failure stays. But if the mode has changed, this time belongs to the other mode.
+    local is_known = listed and string.sub(listed, 1, 2) == rank and string.sub(listed, PLACE_LENGTH + 1) == mode
+    if is_known then since = tonumber(string.sub(listed, 4, PLACE_LENGTH)) end
   end
   local place = rank .. ':' .. string.format('%013d', since)
-  state.listed = place .. (state.mode == 'push' and 'p' or '')
+  state.listed = place .. mode
   if state.listed == listed then return false end
   if listed then redis.call('ZREM', prefix .. ':states', element_of(listed, workspace)) end
   redis.call('ZADD', prefix .. ':states', 0, element_of(place, workspace))
