@@ -71,14 +71,7 @@ const FILES = [
  * The files whose local variables no other file uses. Each of them is a block, because Lua allows only 200 local
  * variables outside blocks.
  */
-const BLOCKS: ReadonlySet<string> = new Set([
-  "admit",
-  "groups",
-  "append",
-  "push",
-  "entry",
-  "follow",
-]);
+const BLOCKS: ReadonlySet<string> = new Set(["admit", "groups", "append", "push", "entry", "follow"]);
 
 /** The constants that the library uses. In the Lua source, each name is written between two `@`. */
 const CONSTANTS: Readonly<Record<string, number | string>> = {
