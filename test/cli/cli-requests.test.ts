@@ -44,10 +44,7 @@ test("`requests` prints the accepted and refused requests of the last hour, with
 test("`check-signature` says whether core would accept a signature, and exits with 1 if not", async () => {
   const { id, secret } = await service.workspaces.make();
   const right = await run(["check-signature", id, signatureOf(secret, EVENT)], EVENT);
-  expect([right.code, right.stdout]).toEqual([
-    EXIT.DONE,
-    expect.stringContaining("fits the newest secret"),
-  ]);
+  expect([right.code, right.stdout]).toEqual([EXIT.DONE, expect.stringContaining("fits the newest secret")]);
   expect(right.stdout).toContain(EVENT);
   const wrong = await run(["check-signature", id, signatureOf(`${secret}\n`, "a=1"), "--query", "a=1"]);
   expect([wrong.code, wrong.stdout]).toEqual([EXIT.NO, expect.stringContaining("a line break after it")]);
