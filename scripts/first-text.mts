@@ -44,7 +44,7 @@ const pages: readonly (readonly [path: string, selector: string])[] = [
   [`/workspaces/${id}`, "h2"],
   ["/guides", "main li a"],
   ["/guides/bridge-guide", "main h2"],
-  ["/docs", "#docs h1, #docs .title"],
+  ["/docs", ".calls a, .opblock"],
 ];
 const browser = await chromium.launch({
   executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
