@@ -54,7 +54,8 @@ async function listWorkspaces(cli: Cli, operator: Operator, options: ListOptions
   const { found, hasMore, notice } = await find(operator, options);
   const isKnown = found.length === 0 || found.some(({ summary }) => summary !== null);
   const counts = before ?? (isKnown ? await readCounts(operator) : undefined);
-  answer(cli, found, [...workspaceRows(found), ...(counts === undefined ? [] : ["", totals(counts)])]);
+  const rows = found.length === 0 ? [noneWords(options)] : workspaceRows(found);
+  answer(cli, found, [...rows, ...(counts === undefined ? [] : ["", totals(counts)])]);
   if (notice !== "") cli.terminal.tell(notice);
   if (hasMore && found.length >= limit) {
     cli.terminal.tell("There are more workspaces: use --limit <n> or --limit all.");
@@ -105,6 +106,12 @@ async function summarized(
 
 async function readCounts({ call, methods }: Operator): Promise<StateCounts> {
   return toStateCounts(await call(methods.countWorkspaces, {}));
+}
+
+/** Says that the list is empty, e.g. "No workspace has the state Failing.". */
+function noneWords({ state, search }: ListOptions): string {
+  if (search !== undefined) return "No workspace fits the search.";
+  return state === undefined ? "No workspaces." : `No workspace has the state ${stateLabel(state)}.`;
 }
 
 /** Returns e.g. "300 workspaces: 1 failing, 299 healthy". */

@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError, Option } from "commander";
 import type { Button } from "../kit/events";
 import { MESSAGE_KINDS } from "../contract/messages";
 import { PublishRefusal, type PublishEventsResponse } from "../proto/gen/chatbridge/v1/game";
-import { answer, WORKSPACE_ARGUMENT, type Cli, type CliCommand } from "./cli";
+import { answer, type Cli, type CliCommand } from "./cli";
 import { asGame } from "./core";
 import { checkEvent, EVENT_TYPES, readEventJson, toOutboundEvent, type EventInput } from "./event-input";
 import { EXIT } from "./exit-code";
@@ -31,7 +31,7 @@ export function addPublish(program: CliCommand, cli: Cli): void {
   program
     .command("publish")
     .description("publish one event")
-    .argument(...WORKSPACE_ARGUMENT)
+    .argument("<workspace>", "id of the workspace")
     .addArgument(new Argument("[file]", "file with the event as JSON, instead of the options; - is stdin"))
     .addOption(
       new Option("--type <type>", "type of the event (default: message.create)").choices(EVENT_TYPES),

@@ -64,7 +64,7 @@ Examples:
 function requestLines({ counts, refusals }: RequestsShape): readonly Line[] {
   const { post = 0, poll = 0, push = 0, "push-failed": failed = 0 } = counts;
   const sum = [
-    `Accepted in the last hour: ${post} posts, ${poll} polls.`,
+    `Accepted in the last hour: ${counted(post, "post")}, ${counted(poll, "poll")}.`,
     `Pushes in the last hour: ${push} accepted, ${failed} failed attempts.`,
   ];
   const sampled = new Set(refusals.map(({ kind }) => kind));
@@ -104,4 +104,8 @@ function checkLines(check: SignatureCheckShape): readonly Line[] {
       ["signed bytes", signedBytes === 0 ? "" : String(signedBytes)],
     ]),
   ];
+}
+
+function counted(count: number, one: string): string {
+  return `${count} ${count === 1 ? one : `${one}s`}`;
 }

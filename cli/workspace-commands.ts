@@ -211,5 +211,5 @@ function bridgeSettings(
 
 /** Returns a path as a settings file and a shell read it. */
 function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path}'`;
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

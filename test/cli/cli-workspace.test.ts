@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../../cli/exit-code";
@@ -61,6 +62,12 @@ test("the `create` command prints the three settings of a bridge", async () => {
   const kept = await runCli(["workspace", "create", "Kept", "--secret-file", file], { corePort });
   expect(kept.stdout).toContain("\nBASE_URL=http://127.0.0.1:8080\nWORKSPACE_ID=");
   expect(kept.stdout).toContain(`\nSIGNING_SECRET_FILE='${file}'\n`);
+  const withQuote = join(folder, "Ann's secret");
+  const quoted = await runCli(["workspace", "create", "Quoted", "--secret-file", withQuote], { corePort });
+  const setting = quoted.stdout.trimEnd().split("\n").at(-1) ?? "";
+  expect(
+    execFileSync("sh", ["-c", `${setting}; printf %s "$SIGNING_SECRET_FILE"`], { encoding: "utf8" }),
+  ).toBe(withQuote);
 });
 
 const WITHOUT_PLACE = ["create Nobody's", `rotate ${UNKNOWN}`, `connect ${UNKNOWN}`];
@@ -228,6 +235,8 @@ describe("with a failing bridge", () => {
       ).map(({ id, summary }) => [id, summary === null]);
     expect(await search("--search PIA@example")).toEqual([[polled.id, false]]);
     expect(await search("--search PIA@example --state failing")).toEqual([]);
+    const none = await workspace("list --state disconnected --search PIA@example");
+    expect(none.stdout).toMatch(/^No workspace fits the search\.\n/);
     const unknown = await workspace("list --state broken");
     expect([unknown.code, unknown.stderr]).toEqual([EXIT.USAGE, expect.stringContaining("one of failing, ")]);
   });
