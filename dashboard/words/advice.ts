@@ -74,6 +74,9 @@ function statusAdvice(status: number): string {
   if (status === 404 || status === 405 || status === 410) {
     return `${answered} Check the path of the target URL: it must accept POST requests.`;
   }
+  if (status === 409) {
+    return `${answered} A bridge answers so if the time in a signature is more than 5 minutes off: check the bridge's clock.`;
+  }
   if (status === 413)
     return `${answered} Let the bridge, and any proxy in front of the bridge, accept larger requests.`;
   if (status === 429)

@@ -39,6 +39,7 @@ describe("the advice", () => {
     [413, /larger/],
     [429, /more requests/],
     [500, /bridge's own log/],
+    [409, /check the bridge's clock/],
     [418, /own log for the reason/],
   ])("names what to do after a %d", (status, words) => {
     expect(adviceFor(delivery({ result: "status", status }))).toMatch(words);
