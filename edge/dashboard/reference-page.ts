@@ -48,7 +48,7 @@ function textOf({ info, servers, tags, paths, webhooks, components }: OpenApiDoc
     `<p>To begin a bridge, read <a href="/guides/bridge-guide">Writing a bridge</a>. See also:</p>`,
     `<ul>${GUIDES.map(([href, title, more]) => `<li><a href="${href}">${title}</a>${more}</li>`).join("")}</ul>`,
     "<h2>Authentication</h2>",
-    ...Object.values(components.securitySchemes).map(({ name = "", description = "" }) =>
+    ...Object.values(components.securitySchemes).map(({ name, description }) =>
       paragraph(`Header \`${name}\`: ${description}`),
     ),
     "<h2>Requests and pushes</h2>",

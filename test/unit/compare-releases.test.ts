@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createReleaseWatch, OLDER_FOR_MS, type Release } from "../../dashboard/words/compare-releases";
 
 const OWN: Release = { script: "/assets/index-own.js", builtAt: 2_000 };
