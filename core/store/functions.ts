@@ -101,7 +101,8 @@ export interface ShardCall {
 
 export type Functions = ReturnType<typeof createFunctions>;
 
-const LENGTH_BYTES = 4;
+/** Bytes of the length before each packed argument. */
+export const LENGTH_BYTES = 4;
 
 /** The length prefixes of strings of up to 127 bytes. All four bytes of each prefix are ASCII. */
 const SHORT_HEADS = Array.from({ length: 128 }, (_, length) => `${String.fromCharCode(length)}\0\0\0`);

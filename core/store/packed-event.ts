@@ -1,6 +1,6 @@
 import type { QueuedPush } from "../ports/push-queue";
 import type { UnqueuedEvent } from "../ports/delivery-log";
-import { packArguments, unpackFields } from "./functions";
+import { LENGTH_BYTES, packArguments } from "./functions";
 import type { Argument } from "./redis/redis";
 
 /** The packed fields of an event in the push queue or among the failed events. */
@@ -18,18 +18,30 @@ export type PackedEvent = Pick<
 
 /** Unpacks an event, whose form is described in functions/push.lua. `envelope` is a view of `bytes`. */
 export function unpackEvent(bytes: Buffer): PackedEvent {
-  const [workspace, event, , message, expires, type, how, envelope, traceparent] = unpackFields(bytes);
-  if (envelope === undefined) throw new TypeError("a packed event has too few fields");
-  return {
-    workspaceId: String(workspace),
-    eventId: String(event),
-    messageId: String(message),
-    eventType: String(type),
-    expiresAtMs: expires?.length === 0 ? null : Number(String(expires)),
-    isRetried: String(how) === "retried",
-    envelope,
-    traceparent: traceparent?.toString(),
-  };
+  let [start, end] = [0, 0];
+  /** Moves to the next field. */
+  function advance(): void {
+    start = end + LENGTH_BYTES;
+    if (start > bytes.length) throw new TypeError("a packed event has too few fields");
+    end = start + bytes.readUInt32LE(end);
+  }
+  function text(): string {
+    advance();
+    return bytes.toString("utf8", start, end);
+  }
+
+  const workspaceId = text();
+  const eventId = text();
+  advance(); // the sequence, which the envelope contains too
+  const messageId = text();
+  const expiry = text();
+  const expiresAtMs = expiry === "" ? null : Number(expiry);
+  const eventType = text();
+  const isRetried = text() === "retried";
+  advance();
+  const envelope = bytes.subarray(start, end);
+  const traceparent = end === bytes.length ? undefined : text();
+  return { workspaceId, eventId, messageId, eventType, expiresAtMs, isRetried, envelope, traceparent };
 }
 
 /** Packs an event without a message, which is pushed without retries. */

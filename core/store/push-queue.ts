@@ -22,11 +22,19 @@ function toQueued(entry: Reply, packed: Reply, tries: Reply, publisher: Reply): 
   const bytes = asBytes(packed);
   const event = unpackEvent(bytes);
   const [attempts, firstFailedAtMs] = asText(tries).split(" ").map(Number);
+  const { workspaceId, eventId, messageId, eventType, expiresAtMs, isRetried, traceparent } = event;
+  // V8 takes 6 µs for an object with a spread of `event`.
   return {
-    ...event,
     entryId: asText(entry),
+    workspaceId,
+    eventId,
+    messageId,
+    eventType,
     publisher: asText(publisher),
+    expiresAtMs,
+    isRetried,
     envelope: copyOf(event.envelope),
+    traceparent,
     bytes: bytes.length,
     attempts: attempts ?? 0,
     firstFailedAtMs: firstFailedAtMs ?? 0,
@@ -47,13 +55,12 @@ function copyOf(bytes: Buffer): Buffer {
   return copy;
 }
 
-function toArguments({ push, delivery, response, next }: PushRecord): readonly Argument[] {
+function toArguments({ push, response, next }: PushRecord): readonly Argument[] {
   const [attempts, failed] = next.do === "retry" ? [next.attempts, next.firstFailedAtMs] : [0, 0];
   return [
     push.workspaceId,
     push.entryId,
     String(push.bytes),
-    delivery === undefined ? "" : encodeDelivery(delivery),
     encodeResponse(response),
     next.do,
     String(attempts),
@@ -72,6 +79,12 @@ function tokenOf([first]: readonly TokenRecord[]): string {
   return first?.token ?? "";
 }
 
+/** Returns the records that a call writes. */
+function recordsOf(items: readonly TokenRecord[]): readonly PushRecord[] {
+  const token = tokenOf(items);
+  return items.filter((item) => item.token === token).map((item) => item.record);
+}
+
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
   // A call uses the token of its first item. The outcome of items with a different token is "lost": only one token can
   // hold the lease.
@@ -79,10 +92,9 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
     name: "record_pushes",
     most: BATCH_MAX,
     weigh: ({ record: { next } }) => (next.do === "keep" ? KEPT_WEIGHT : 1),
-    toArguments: (items) => [
-      tokenOf(items),
-      ...items.filter(({ token }) => token === tokenOf(items)).flatMap((item) => toArguments(item.record)),
-    ],
+    toArguments: (items) => [tokenOf(items), ...recordsOf(items).flatMap(toArguments)],
+    toBodies: (items) =>
+      recordsOf(items).map(({ delivery }) => (delivery === undefined ? "" : encodeDelivery(delivery))),
     toOutputs(reply, items) {
       const answers = asList(reply);
       const token = tokenOf(items);

@@ -123,17 +123,18 @@ end
 
 -- Records the result of each event, and the event's next state, in one step. If core repeats the
 -- call because the answer was lost, the deliveries are not logged again.
--- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the
--- delivery to log ('' for none); the response to log with the delivery (see log.lua); next state (done | keep | retry |
--- hold); attempts made; time of the first failure in ms. `keep` is like `done`, but also keeps the event as a failed
--- event. The next state is `hold` when the workspace is now a poll workspace.
+-- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the response to log with the
+-- delivery (see log.lua); next state (done | keep | retry | hold); attempts made; time of the first failure in ms. `keep`
+-- is like `done`, but also keeps the event as a failed event. The next state is `hold` when the workspace is now a poll
+-- workspace.
+-- Bodies: for each event, the delivery to log ('' for none).
 -- Returns for each event, in order:
 -- - recorded
 -- - lost: the token does not hold the lease, and nothing was recorded
 -- - pushed, only for hold: the workspace is a push workspace again
 -- - polls or disconnected, only for hold: the event was dropped for this reason. The reason is
 --   logged unless the workspace no longer exists.
-register('record_pushes', function(keys, args)
+register('record_pushes', function(keys, args, next_body)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])
   local tried = redis.call('EXISTS', prefix .. ':tries') == 1
@@ -143,8 +144,9 @@ register('record_pushes', function(keys, args)
     if known[workspace] == nil then known[workspace] = redis.call('EXISTS', state_key(prefix, workspace)) == 1 end
     return known[workspace]
   end
-  for i = 2, #args, 8 do
-    local workspace, entry, bytes, delivery, response, next, attempts, failed = unpack(args, i, i + 7)
+  for i = 2, #args, 7 do
+    local workspace, entry, bytes, response, next, attempts, failed = unpack(args, i, i + 6)
+    local delivery = next_body()
     local answer, is_new = 'lost', false
     if mine and next == 'retry' then
       answer, is_new, tried = 'recorded', note_try(prefix, entry, attempts .. ' ' .. failed), true
