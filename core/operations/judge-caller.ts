@@ -65,7 +65,11 @@ export async function judgeCaller<Outcome>(
     const retryAfterSeconds = await requestLimits.admitAddress(sourceAddress); // check 2
     if (retryAfterSeconds !== undefined) return { refused: "address-limit", retryAfterSeconds };
   } else {
-    const outcome = await next({ ...judged, address: sourceAddress });
+    const outcome = await next({
+      record: judged.record,
+      timestamp: judged.timestamp,
+      address: sourceAddress,
+    });
     if (outcome !== "stale") return outcome;
   }
 
@@ -76,7 +80,7 @@ export async function judgeCaller<Outcome>(
     if ("refused" in judged && record === recalled) return judged;
     const again = judgeByRecord(record, signature, signed, now());
     if ("refused" in again) return again;
-    const outcome = await next({ ...again, address: undefined });
+    const outcome = await next({ record: again.record, timestamp: again.timestamp, address: undefined });
     if (outcome !== "stale") return outcome;
   }
   throw new Error("the workspace changed too often while core checked a request");

@@ -31,10 +31,10 @@ export function poll(
   context: JudgeContext & { readonly heldEvents: HeldEvents },
   input: PollInput,
 ): Promise<SignedPage | Refusal> {
-  const { reading } = input;
+  const { workspaceId, sourceAddress, signature, queryString, reading } = input;
   return judgeCaller<SignedPage>(
     context,
-    { ...input, signed: input.queryString },
+    { workspaceId, sourceAddress, signature, signed: queryString },
     async ({ record, address }) => {
       const { workspace } = record;
       const refusal: Refusal | undefined =

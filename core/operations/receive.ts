@@ -28,10 +28,10 @@ export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },
   input: ReceiveInput,
 ): Promise<Accepted | Refusal> {
-  const { body, reading, traceparent } = input;
+  const { workspaceId, sourceAddress, signature, body, reading, traceparent } = input;
   return judgeCaller<Accepted>(
     context,
-    { ...input, signed: body },
+    { workspaceId, sourceAddress, signature, signed: body },
     async ({ record, timestamp, address }) => {
       const event =
         "violation" in reading

@@ -101,7 +101,10 @@ export function createHeldEvents(
       const { workspace } = request.record;
       const found = await find(keys.shard(workspace.id), request);
       if (found.outcome !== "page") return found;
-      if (!("after" in found.events)) return { ...found, events: found.events };
+      if (!("after" in found.events)) {
+        const { outcome, last, hasMore, gap, events } = found;
+        return { outcome, last, hasMore, gap, events };
+      }
       const endTurn = await largePages.begin(workspace.id, found.events.mostBytes);
       try {
         const page = await readRange(workspace.id, found.events);

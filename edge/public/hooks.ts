@@ -79,38 +79,44 @@ export function addHooks(
       return sendError(reply, ERRORS.notJson);
     }
     const reading = readInboundEvent(json.value); // check 7 in docs/checks.md; core reports a violation after check 6
-    const by = caller(request);
+    const { workspaceId, sourceAddress, signature } = caller(request);
     const span = tracer?.start(POST, "server", traceparent(request));
-    const { outcome } = await core.receive({ ...by, body, reading }, span?.traceparent);
+    const { outcome } = await core.receive(
+      { workspaceId, sourceAddress, signature, body, reading },
+      span?.traceparent,
+    );
     if (outcome?.$case === "refused") {
       const answer = refusalAnswer(outcome.value);
-      if (span) endSpan(span, POST, by.workspaceId, answer.status, outcome.value);
+      if (span) endSpan(span, POST, workspaceId, answer.status, outcome.value);
       return sendError(reply, answer);
     }
-    if (span) endSpan(span, POST, by.workspaceId, 202);
+    if (span) endSpan(span, POST, workspaceId, 202);
     sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
   });
 
   app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
     const queryString = rawQuery(request);
-    const by = caller(request);
+    const { workspaceId: asked, sourceAddress, signature } = caller(request);
     const span = tracer?.start(POLL, "server", traceparent(request));
     const reading = readPollQuery(queryString);
-    const { outcome } = await core.poll({ ...by, queryString, reading }, span?.traceparent);
+    const { outcome } = await core.poll(
+      { workspaceId: asked, sourceAddress, signature, queryString, reading },
+      span?.traceparent,
+    );
     if (outcome?.$case === "refused") {
       const answer = refusalAnswer(outcome.value);
-      if (span) endSpan(span, POLL, by.workspaceId, answer.status, outcome.value);
+      if (span) endSpan(span, POLL, asked, answer.status, outcome.value);
       return sendError(reply, answer);
     }
     if (outcome === undefined) throw new Error("core's answer to a poll has no outcome");
-    const { body, signature, workspaceId } = outcome.value;
-    const owner = { workspaceId, address: by.sourceAddress };
+    const { body, workspaceId, signature: pageSignature } = outcome.value;
+    const owner = { workspaceId, address: sourceAddress };
     const hasRoom = unsent.add(reply.raw, body.length, owner);
     if (span) endSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);
     if (!hasRoom) return sendError(reply, UNAVAILABLE);
     const headers = [
       "service-signature",
-      signature,
+      pageSignature,
       "service-workspace",
       workspaceId,
       "content-type",
