@@ -236,10 +236,6 @@ register('publish', function(keys, args, next_body)
     return { 'full', tonumber(sequence) }
   end
 
-  local function bytes_of(before, after, publisher)
-    return #before + #after + #publisher + HELD_ENTRY_BYTES
-  end
-
   -- Returns whether there is room to hold one more event, and the bytes of the held events.
   local function has_room(workspace, state, bytes)
     local most = tonumber(args[4])
@@ -260,7 +256,7 @@ register('publish', function(keys, args, next_body)
       state.fresh, state.pending = {}, 0
       states[workspace] = state
     end
-    local mode, answer = state.mode, nil
+    local mode, answer, bytes = state.mode, nil, nil
     local known = key ~= '' and mode and redis.call('GET', prefix .. ':key:' .. workspace .. ':' .. key)
     if mode ~= 'poll' and mode ~= 'push' then
       answer = { 'unknown' }
@@ -269,7 +265,7 @@ register('publish', function(keys, args, next_body)
     elseif fence ~= '' and is_stale(fence) then
       answer = { 'stale' }
     elseif mode == 'poll' then
-      local bytes = bytes_of(before, after, publisher)
+      bytes = #before + #after + #publisher + HELD_ENTRY_BYTES
       local fits, used = has_room(workspace, state, bytes)
       if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now) }
       elseif is_memory_tight(now, bytes, tonumber(args[5])) then answer = { 'store-full' } end
@@ -285,7 +281,7 @@ register('publish', function(keys, args, next_body)
         local fresh = state.fresh
         local count = #fresh
         fresh[count + 1], fresh[count + 2], fresh[count + 3] = sequence, before .. sequence .. after, publisher
-        state.pending = state.pending + bytes_of(before, after, publisher)
+        state.pending = state.pending + bytes
       end
       if is_direct then answer = { mode, number }
       elseif mode == 'poll' then answer = number

@@ -15,16 +15,18 @@
 -- variables no other file uses is in a block: `do … end`.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
-  local size = #packed
+  local size, read = #packed, struct.unpack
   while at <= size do
     count = count + 1
-    fields[count], at = struct.unpack('<I4c0', packed, at)
+    fields[count], at = read('<I4c0', packed, at)
   end
   return fields
 end
 
 -- The time of the current call, in microseconds; nil until `clock` reads the time.
 local called_at
+-- The keys for which the current call has already called `outlive`.
+local outlived
 
 -- Registers a function. `flags` are flags of Redis: 'no-writes', or 'allow-oom'. A function
 -- with 'allow-oom' also runs while Redis is out of memory. Such a function frees memory, or returns an answer that
@@ -34,7 +36,7 @@ local function register(name, callback, flags)
     function_name = name .. '_@V@',
     flags = flags or {},
     callback = function(keys, args)
-      called_at = nil
+      called_at, outlived = nil, {}
       local body = #keys
       local function next_body()
         body = body + 1
@@ -153,8 +155,10 @@ local function set_queue_bytes(prefix, bytes)
 end
 
 -- Ensures that a key does not expire in the next `seconds` seconds, with at most one write per
--- hour.
+-- hour. A call looks at each key once.
 local function outlive(key, seconds)
+  if outlived[key] then return end
+  outlived[key] = true
   if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
 end
 
