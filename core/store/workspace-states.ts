@@ -43,30 +43,8 @@ function toStanding(id: string, reply: Reply): Standing | undefined {
   };
 }
 
-export function createWorkspaceStates(functions: Functions, keys: Keys): WorkspaceStates {
-  const { one: readOne } = batchFunction<string, Standing | undefined>(functions, keys, {
-    name: "read_states",
-    most: READ_MAX,
-    toArguments: (ids) => ids,
-    toOutputs: (replies, ids) => asList(replies).map((reply, i) => toStanding(ids[i] ?? "", reply)),
-  });
-
-  async function read(ids: readonly string[]): Promise<readonly Standing[]> {
-    const standings = await Promise.all(ids.map((id) => readOne(keys.shard(id), id)));
-    return standings.flatMap((standing) => standing ?? []);
-  }
-
-  /** Calls a function for all shards. Each answer begins with 1 if the index of the shard is complete. */
-  async function ask(name: FunctionName, more: readonly string[]): Promise<readonly (readonly Reply[])[]> {
-    const { prefixes, shards } = keys;
-    const args = [String(Math.ceil(SETTLED_MAX / shards)), ...more];
-    const calls = prefixes.map((prefix) => ({ prefix, args }));
-    const answers = functions.spansShards
-      ? await functions.callEach(name, calls, calls.length)
-      : await Promise.all(prefixes.map((prefix) => functions.call(name, prefix, args)));
-    return answers.map(asList);
-  }
-
+/** Returns a function that completes the indexes of shards. */
+function createCompletion(functions: Functions) {
   async function completeIndex(prefix: string): Promise<void> {
     for (let calls = 0; calls < CHECKS_MAX; calls++) {
       const isComplete = await functions.call("check_states", prefix, [String(CHECKED_AT_ONCE)]);
@@ -85,6 +63,34 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
       completing.set(prefix, work);
       await work;
     }
+  }
+  return completeAll;
+}
+
+export function createWorkspaceStates(functions: Functions, keys: Keys): WorkspaceStates {
+  const { one: readOne } = batchFunction<string, Standing | undefined>(functions, keys, {
+    name: "read_states",
+    most: READ_MAX,
+    toArguments: (ids) => ids,
+    toOutputs: (replies, ids) => asList(replies).map((reply, i) => toStanding(ids[i] ?? "", reply)),
+  });
+
+  const completeAll = createCompletion(functions);
+
+  async function read(ids: readonly string[]): Promise<readonly Standing[]> {
+    const standings = await Promise.all(ids.map((id) => readOne(keys.shard(id), id)));
+    return standings.flatMap((standing) => standing ?? []);
+  }
+
+  /** Calls a function for all shards. Each answer begins with 1 if the index of the shard is complete. */
+  async function ask(name: FunctionName, more: readonly string[]): Promise<readonly (readonly Reply[])[]> {
+    const { prefixes, shards } = keys;
+    const args = [String(Math.ceil(SETTLED_MAX / shards)), ...more];
+    const calls = prefixes.map((prefix) => ({ prefix, args }));
+    const answers = functions.spansShards
+      ? await functions.callEach(name, calls, calls.length)
+      : await Promise.all(prefixes.map((prefix) => functions.call(name, prefix, args)));
+    return answers.map(asList);
   }
 
   /**
