@@ -83,21 +83,8 @@ async function untilWoken(): Promise<void> {
   stop();
 }
 
-// contract: envelope-sequence
-test("after a failover by an operator, the store uses the new master, sequences keep rising, and wakes arrive", async () => {
-  const [master, next] = await servers();
-  // Sets the last sequence as if the old master's clock had been an hour ahead.
-  last = (Date.now() + 3_600_000) * 1_000;
-  const prefix = prefixOf(store, id);
-  await store.redis.command(prefix, ["HSET", `${prefix}:st:${id}`, "sequence", String(last)]);
-  await untilFollowed(master, next);
-  await watched.sentinels[0]?.command("SENTINEL", "FAILOVER", "events");
-  await untilPublished(next);
-  await untilWoken();
-});
-
-test("after a failover, the list of workspaces by state is the same", async () => {
-  const [master, next] = await servers();
+/** Adds a failing and a healthy workspace, and returns their ids and the counts of all workspaces by state. */
+async function addListed() {
   const fields = { targetUrl: "https://bridge.example/" };
   const pushed = await Promise.all([addWorkspace(store, fields), addWorkspace(store, fields)]);
   const [failing = "", healthy = ""] = pushed.map(({ workspace }) => workspace.id);
@@ -106,12 +93,24 @@ test("after a failover, the list of workspaces by state is the same", async () =
   await store.deliveryLog.append(healthy, deliveryOf(event, 1, "success"));
   const counts = await store.workspaceStates.count();
   expect(counts).toMatchObject({ failing: 1, healthy: 1, unused: 1 });
+  return { ids: [failing, healthy], counts };
+}
+
+// contract: envelope-sequence
+test("after a failover by an operator, the store uses the new master, sequences keep rising, wakes arrive, and the list of workspaces by state is the same", async () => {
+  const [master, next] = await servers();
+  const listed = await addListed();
+  // Sets the last sequence as if the old master's clock had been an hour ahead.
+  last = (Date.now() + 3_600_000) * 1_000;
+  const prefix = prefixOf(store, id);
+  await store.redis.command(prefix, ["HSET", `${prefix}:st:${id}`, "sequence", String(last)]);
   await untilFollowed(master, next);
   await watched.sentinels[0]?.command("SENTINEL", "FAILOVER", "events");
   await untilPublished(next);
-  expect(await store.workspaceStates.count()).toEqual(counts);
+  await untilWoken();
+  expect(await store.workspaceStates.count()).toEqual(listed.counts);
   const page = await store.workspaceStates.list(2, undefined, new Set(["failing", "healthy"]));
-  expect(page?.ids).toEqual([failing, healthy]);
+  expect(page?.ids).toEqual(listed.ids);
 });
 
 test("after a master crashes, the store is unavailable until the replica takes over, and does not use the old master again", async () => {
