@@ -6,7 +6,7 @@ const HOUR_SECONDS = 3_600;
  * The units for a time difference, shortest first. `most` is the number of seconds above which the next unit is used.
  */
 const UNITS = [
-  { name: "seconds", seconds: 1, most: 600 },
+  { name: "seconds", seconds: 1, most: 119 },
   { name: "minutes", seconds: 60, most: 3 * HOUR_SECONDS },
   { name: "hours", seconds: HOUR_SECONDS, most: 72 * HOUR_SECONDS },
   { name: "days", seconds: 24 * HOUR_SECONDS, most: 10_000 * 24 * HOUR_SECONDS },
@@ -35,7 +35,10 @@ export function staleTimestamp(timestamp: string, nowMs: number, clock: string):
 export function durationOf(seconds: number): string {
   const unit = UNITS.find(({ most }) => seconds <= most);
   if (unit === undefined) return "many years";
-  // A difference of 300.2 seconds exceeds the limit, so the message must not say 300 seconds.
   const count = unit.seconds === 1 ? Math.ceil(seconds) : Math.round(seconds / unit.seconds);
+  // A difference of 310 seconds exceeds the limit, so the message must not say 5 minutes.
+  const isRoundedToLimit =
+    seconds > TIMESTAMP_TOLERANCE_SECONDS && count * unit.seconds <= TIMESTAMP_TOLERANCE_SECONDS;
+  if (isRoundedToLimit) return `more than ${count} ${unit.name}`;
   return `${count} ${unit.name}`;
 }

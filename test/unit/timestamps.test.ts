@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { staleTimestamp } from "../../contract/timestamps";
+import { durationOf, staleTimestamp } from "../../contract/timestamps";
 import { forAll } from "../harness/for-all";
 
 const NOW_MS = Date.UTC(2026, 10, 26, 21, 41, 7, 500);
@@ -10,8 +10,9 @@ const words = (timestamp: string | number) =>
 
 // time: controlled
 test.each([
-  [NOW_S + 301, `the signed timestamp is 301 seconds ahead of ${SAYS}`],
-  [NOW_S - 301, `the signed timestamp is 302 seconds behind ${SAYS}`],
+  [NOW_S + 301, `the signed timestamp is more than 5 minutes ahead of ${SAYS}`],
+  [NOW_S - 301, `the signed timestamp is more than 5 minutes behind ${SAYS}`],
+  [NOW_S - 360, `the signed timestamp is 6 minutes behind ${SAYS}`],
   [NOW_S + 3_960, `the signed timestamp is 66 minutes ahead of ${SAYS}`],
   [NOW_S - 7_200, `the signed timestamp is 120 minutes behind ${SAYS}`],
   [NOW_S - 36_000, `the signed timestamp is 10 hours behind ${SAYS}`],
@@ -23,9 +24,22 @@ test.each([
 });
 
 // time: controlled
-test("if the difference is just above 5 minutes, the message does not say 300 seconds", () => {
+test("if the difference is just above 5 minutes, the message says that the difference is more", () => {
   const words = staleTimestamp(String(NOW_S + 301), NOW_MS + 300, "the service's clock");
-  expect(words).toMatch(/is 301 seconds ahead of/);
+  expect(words).toMatch(/is more than 5 minutes ahead of/);
+});
+
+test("a difference is in minutes from 120 seconds on, as the limit is", () => {
+  expect([60, 119, 119.5, 120, 360].map(durationOf)).toEqual([
+    "60 seconds",
+    "119 seconds",
+    "2 minutes",
+    "2 minutes",
+    "6 minutes",
+  ]);
+  forAll(fc.double({ min: 300.001, max: 1e12, noNaN: true }), (seconds) => {
+    expect(durationOf(seconds)).not.toMatch(/second|^5 minutes/);
+  });
 });
 
 test("if the timestamp is in milliseconds, the message says so", () => {
