@@ -14,7 +14,8 @@ export interface HourBucket {
 export interface HourCounts {
   /**
    * Counts `count` requests of a workspace. Makes no call to the store, and never throws. Core stores refusals within a
-   * second, and all other counts within ten seconds. A workspace that does not exist is ignored.
+   * second, and the first accepted request after a refusal or a pause too. It stores all other counts within ten seconds.
+   * A workspace that does not exist is ignored.
    */
   add(workspaceId: string, kind: RequestKind, count?: number): void;
   /**

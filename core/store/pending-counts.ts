@@ -1,4 +1,5 @@
 import { isRefusal, REQUEST_KINDS, type RequestKind } from "../../contract/requests";
+import { FirstRequests, isAccepted } from "./first-requests";
 
 /** For each kind of request, the letter under which Redis stores its count. A stored letter never changes. */
 const LETTERS: Readonly<Record<RequestKind, string>> = {
@@ -55,7 +56,12 @@ interface Waiting extends Pending {
  * which is at most ten seconds later, is lost.
  */
 const PENDING_MAX = { soon: 4_096, later: 32_768, samples: 4_096 } as const;
-/** Milliseconds for which accepted requests and pushes wait to be stored, so that a poll does not cause a write. */
+/**
+ * Maximum number of workspaces whose counts are stored early in one write, because one of their accepted requests is a first
+ * one. After a start of core, every workspace has one. The others are stored after `LATER_MS`.
+ */
+const EARLY_MAX = 256;
+/** Milliseconds for which pushes and most accepted requests wait to be stored, so that a poll does not cause a write. */
 const LATER_MS = 9_000;
 
 /** Collects the counts of workspaces until they are stored. All times are values of `performance.now()`. */
@@ -65,6 +71,9 @@ export class PendingCounts {
   readonly #soon = new Map<string, Waiting>();
   /** All other counts, in the order in which they are due. */
   readonly #later = new Map<string, Waiting>();
+  /** The workspaces in `#later` whose counts are stored with the next refusals. */
+  readonly #early = new Set<string>();
+  readonly #firsts = new FirstRequests();
   /** Number of samples of all entries. */
   #samples = 0;
 
@@ -73,6 +82,13 @@ export class PendingCounts {
   }
 
   add(workspaceId: string, kind: RequestKind, count: number, nowMs: number): void {
+    this.#count(workspaceId, kind, count, nowMs);
+    if (isRefusal(kind)) this.#firsts.refused(workspaceId);
+    if (!isAccepted(kind) || !this.#firsts.accepted(workspaceId, kind, nowMs)) return;
+    if (this.#early.size < EARLY_MAX) this.#early.add(workspaceId);
+  }
+
+  #count(workspaceId: string, kind: RequestKind, count: number, nowMs: number): void {
     const isSoon = isRefusal(kind);
     const entry = isSoon
       ? this.#entry(this.#soon, this.#max.soon, workspaceId, nowMs)
@@ -117,6 +133,12 @@ export class PendingCounts {
       due.push(entry);
       this.#later.delete(entry.workspaceId);
     }
+    for (const workspaceId of this.#early) {
+      const entry = this.#later.get(workspaceId);
+      if (entry !== undefined) due.push(entry);
+      this.#later.delete(workspaceId);
+    }
+    this.#early.clear();
     return due;
   }
 
@@ -130,7 +152,7 @@ export class PendingCounts {
     for (const { workspaceId, counts, samples } of entries) {
       for (const [sampleClass, sample] of samples) this.keep(workspaceId, sampleClass, sample, nowMs);
       for (const [kind, count] of Object.entries(counts)) {
-        this.add(workspaceId, kind as RequestKind, count, nowMs);
+        this.#count(workspaceId, kind as RequestKind, count, nowMs);
       }
     }
   }

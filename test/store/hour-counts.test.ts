@@ -6,6 +6,7 @@ import { countsText, PendingCounts, readCounts } from "../../core/store/pending-
 import { asNumber, asText } from "../../core/store/redis/reply";
 import { forAll } from "../harness/for-all";
 import { addWorkspace, keyOf, testClock, testStore, texts } from "../harness/store";
+import { until } from "../harness/wait";
 
 const MINUTE_US = 60_000_000;
 const BUCKET_US = 5 * MINUTE_US;
@@ -119,9 +120,9 @@ test("refusals are due at once, and all other counts after nine seconds; more wo
   const pending = new PendingCounts({ soon: 2, later: 2, samples: 2 });
   for (const id of ["a", "b", "c"]) {
     pending.add(id, "signature", 1, 0);
-    pending.add(id, "poll", 1, 0);
+    pending.add(id, "push", 1, 0);
   }
-  pending.add("a", "poll", 2, 8_000);
+  pending.add("a", "push", 2, 8_000);
   const idsOf = (nowMs: number) =>
     pending.take(nowMs).map(({ workspaceId, counts }) => [workspaceId, counts]);
   expect(idsOf(0)).toEqual([
@@ -130,7 +131,57 @@ test("refusals are due at once, and all other counts after nine seconds; more wo
   ]);
   expect(idsOf(8_999)).toEqual([]);
   const due = pending.take(9_000);
-  expect(due.map(({ counts }) => counts)).toEqual([{ poll: 3 }, { poll: 1 }]);
+  expect(due.map(({ counts }) => counts)).toEqual([{ push: 3 }, { push: 1 }]);
   pending.putBack(due, 9_000);
   expect(pending.takeAll()).toHaveLength(2);
+});
+
+// time: controlled
+test("the first accepted request after a refusal or a pause is due at once, at most once in ten seconds for each kind", () => {
+  const pending = new PendingCounts();
+  const dueAfter = (nowMs: number, ...kinds: RequestKind[]) => {
+    for (const kind of kinds) pending.add("a", kind, 1, nowMs);
+    return pending.take(nowMs).map(({ counts }) => counts);
+  };
+  expect(dueAfter(0, "signature")).toEqual([{ signature: 1 }]);
+  expect(dueAfter(1_000, "poll")).toEqual([{ poll: 1 }]);
+  expect(dueAfter(2_000, "signature", "poll")).toEqual([{ signature: 1 }]);
+  // The polls passed while the posts were refused.
+  expect(dueAfter(3_000, "post")).toEqual([{ poll: 1, post: 1 }]);
+  expect(dueAfter(10_999, "poll")).toEqual([]);
+  expect(dueAfter(11_000, "poll")).toEqual([{ poll: 2 }]);
+  expect(dueAfter(21_000, "poll")).toEqual([]);
+  expect(dueAfter(30_000)).toEqual([{ poll: 1 }]);
+  expect(dueAfter(620_999, "poll")).toEqual([]);
+  expect(dueAfter(630_000)).toEqual([{ poll: 1 }]);
+  expect(dueAfter(1_220_999, "poll")).toEqual([{ poll: 1 }]);
+});
+
+test("steady traffic costs one write in nine seconds for each workspace, and so does a start with many workspaces", () => {
+  const pending = new PendingCounts();
+  let written = 0;
+  for (let ms = 0; ms < 900_000; ms += 500) {
+    pending.add("a", "poll", 1, ms);
+    written += pending.take(ms).length;
+  }
+  expect(written).toBeLessThanOrEqual(101);
+  for (let i = 0; i < 1_000; i++) pending.add(String(i), "poll", 1, 900_000);
+  expect(pending.take(900_000)).toHaveLength(256);
+  // The polls of "a" still wait too.
+  expect(pending.take(909_000)).toHaveLength(1_000 - 256 + 1);
+});
+
+test("the store has the first accepted request after a refusal before other counts", async () => {
+  const { id } = (await addWorkspace(store)).workspace;
+  const counts = createRequestCounts(store.functions, store.keys);
+  const stored = async (kind: RequestKind) =>
+    (await hoursOf(id))?.some((each) => kind in each.counts) ?? false;
+  counts.hourCounts.add(id, "signature");
+  await until("the refusal is stored", () => stored("signature"));
+  const other = (await addWorkspace(store)).workspace.id;
+  counts.hourCounts.add(other, "push");
+  counts.hourCounts.add(id, "post");
+  await until("the accepted post is stored", () => stored("post"));
+  expect(await hoursOf(other)).toEqual([]);
+  await counts.close();
 });
