@@ -50,17 +50,7 @@ export function addHooks(
   refusals: RefusalReports,
   tracer: Tracer | undefined,
 ): void {
-  // A body is read as bytes, whatever its Content-Type or Content-Encoding says: nothing is decompressed (gzip).
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    ANY_TYPE,
-    { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES },
-    (_request, body, done) => done(null, body),
-  );
-  app.addHook("onRequest", (request, _reply, done) => {
-    request.headers["content-type"] = ANY_TYPE;
-    done();
-  });
+  readBodiesAsBytes(app);
 
   app.addHook("onError", (request, _reply, error, done) => {
     if (error.statusCode === ERRORS.tooLarge.status) {
@@ -125,6 +115,20 @@ export function addHooks(
       String(body.length),
     ];
     sendPastFastify(reply, 200, headers, body);
+  });
+}
+
+/** Makes the app read each body as bytes, whatever its Content-Type or Content-Encoding says: nothing is decompressed (gzip). */
+function readBodiesAsBytes(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    ANY_TYPE,
+    { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES },
+    (_request, body, done) => done(null, body),
+  );
+  app.addHook("onRequest", (request, _reply, done) => {
+    request.headers["content-type"] = ANY_TYPE;
+    done();
   });
 }
 
