@@ -87,10 +87,9 @@ local HELD_LOOKS = 16
 local HELD_SIZES_MAX = 10000
 local held_sizes, held_sizes_count = {}, 0
 
--- Reserves room for an event of a workspace. `pending` is the number of bytes that were reserved in this call.
+-- Reserves room for an event in the stream `key`. `pending` is the number of bytes that were reserved in this call.
 -- If the held events would exceed `most` bytes, returns false and their current bytes.
-local function reserve_held(prefix, workspace, bytes, most, pending)
-  local key = held_key(prefix, workspace)
+local function reserve_held(key, bytes, most, pending)
   local size = held_sizes[key]
   if not size then
     if held_sizes_count >= HELD_SIZES_MAX then held_sizes, held_sizes_count = {}, 0 end

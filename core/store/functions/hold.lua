@@ -219,6 +219,7 @@ register('publish', function(keys, args, next_body)
   -- Whether each fence is stale. No event of the call changes this, so each fence is checked once.
   local stale = {}
   local queue
+  local held_most, memory_most = tonumber(args[4]), tonumber(args[5])
 
   local function is_stale(fence)
     if stale[fence] == nil then stale[fence] = not is_current(prefix, fence) end
@@ -238,11 +239,10 @@ register('publish', function(keys, args, next_body)
 
   -- Returns whether there is room to hold one more event, and the bytes of the held events.
   local function has_room(workspace, state, bytes)
-    local most = tonumber(args[4])
-    local fits, used = reserve_held(prefix, workspace, bytes, most, state.pending)
+    local fits, used = reserve_held(state.held_key, bytes, held_most, state.pending)
     if fits then return true, used end
     if not drop_expired(prefix, workspace, now, state) then return false, used end
-    return reserve_held(prefix, workspace, bytes, most, state.pending)
+    return reserve_held(state.held_key, bytes, held_most, state.pending)
   end
 
   for i = 6, #args, 6 do
@@ -253,7 +253,7 @@ register('publish', function(keys, args, next_body)
     local state = states[workspace]
     if not state then
       state = read_publish_state(prefix, workspace)
-      state.fresh, state.pending = {}, 0
+      state.fresh, state.pending, state.held_key = {}, 0, held_key(prefix, workspace)
       states[workspace] = state
     end
     local mode, answer, bytes = state.mode, nil, nil
@@ -268,7 +268,7 @@ register('publish', function(keys, args, next_body)
       bytes = #before + #after + #publisher + HELD_ENTRY_BYTES
       local fits, used = has_room(workspace, state, bytes)
       if not fits then answer = { 'held-full', used, note_refused(prefix, workspace, now) }
-      elseif is_memory_tight(now, bytes, tonumber(args[5])) then answer = { 'store-full' } end
+      elseif is_memory_tight(now, bytes, memory_most) then answer = { 'store-full' } end
     end
     if not answer then
       local number, event, rest = next_sequence(state.last_sequence, now), args[i + 2], args[i + 3]
