@@ -151,17 +151,6 @@ function headOf(size: number): string {
   );
 }
 
-/** Unpacks a list that `packArguments` or a function of the library packed. Returns its fields. */
-export function unpackFields(packed: Buffer): readonly Buffer[] {
-  const fields: Buffer[] = [];
-  for (let at = 0; at < packed.length;) {
-    const start = at + LENGTH_BYTES;
-    at = start + packed.readUInt32LE(at);
-    fields.push(packed.subarray(start, at));
-  }
-  return fields;
-}
-
 function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }

@@ -1,6 +1,17 @@
 import * as fc from "fast-check";
-import { packArguments, unpackFields } from "../../core/store/functions";
+import { LENGTH_BYTES, packArguments } from "../../core/store/functions";
 import { ANY_CHARACTER, forAll } from "../harness/for-all";
+
+/** Unpacks a list as the library does. */
+function unpackFields(packed: Buffer): readonly Buffer[] {
+  const fields: Buffer[] = [];
+  for (let at = 0; at < packed.length;) {
+    const start = at + LENGTH_BYTES;
+    at = start + packed.readUInt32LE(at);
+    fields.push(packed.subarray(start, at));
+  }
+  return fields;
+}
 
 test("arguments of any lengths and characters are the same after packing and unpacking", () => {
   const text = fc.string({ unit: ANY_CHARACTER, maxLength: 200, size: "max" });
