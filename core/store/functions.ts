@@ -58,6 +58,7 @@ export type FunctionName =
   | "leave_group"
   | "read_backlog"
   | "add_requests"
+  | "log_requests"
   | "read_hours"
   | "read_requests"
   | "check_states"

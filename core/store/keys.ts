@@ -24,8 +24,8 @@ import { shardOf } from "../domain/shard";
  * | `:failed`, `:failedbytes`   | zset, string | as `:failed:` of the last failure | as `:failed:`: sizes and ids of the failed events of the shard, by the time of the failure; the sum of the sizes, at most 64 MB |
  * | `:again:<workspace>`        | list   | 7 days after last send       | send_again: `<time, ms> <event id> <name of the token>` of each event sent again, the newest last; the last 300 |
  * | `:responses:<workspace>`    | stream | 24 h after last response     | record_pushes, log_delivery: starts of bridges' responses; id is that of the attempt in `:log:`; the last hundred |
- * | `:hour:<workspace>`        | hash   | 65 min after last request    | add_requests: number of requests in each five minutes of the last hour, by kind (see requests.lua); most writes are not in the append-only file |
- * | `:refused:<workspace>`     | hash   | 24 h after last refusal      | add_requests: the last refused request of each class, as JSON of at most 1 KB; most writes are not in the append-only file |
+ * | `:hour:<workspace>`        | hash   | 65 min after last request    | add_requests: number of requests in each five minutes of the last hour, by kind (see requests.lua); most writes reach the append-only file later |
+ * | `:refused:<workspace>`     | hash   | 24 h after last refusal      | add_requests: the last refused request of each class, as JSON of at most 1 KB; most writes reach the append-only file later |
  * | `:due`                      | zset   | while events wait or pushes fail | publish, record_pushes, log_delivery, page, put_workspace: time at which a workspace begins to fail, ms |
  * | `:states`                   | zset   | as the workspaces            | settle in states.lua: `<rank>:<time, 13 digits>:<workspace>`, ordered as text |
  * | `:turns`                    | zset   | while the state can end      | settle: time at which the state of a workspace may end by itself, ms |

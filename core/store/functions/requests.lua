@@ -6,14 +6,19 @@
 -- expires when its newest bucket is older than an hour.
 --
 -- Most writes are not logged, so that a poll does not cause a disk write. The first write of
--- each bucket is logged, together with the final value of the previous bucket. So a restart or
--- a failover loses the counts of the current bucket only.
+-- each bucket is logged, together with the final value of the previous bucket. Core logs the
+-- rest with `log_requests`: a minute after the last write, and when core stops. So a crash or a
+-- failover of Redis loses the counts of the last six minutes at most, while a core runs.
 local BUCKETS = @REQUEST_BUCKETS@
 local BUCKET_US = @REQUEST_BUCKET_MINUTES@ * 60 * MICROSECONDS
 local HOUR_SECONDS = (BUCKETS + 1) * BUCKET_US / MICROSECONDS
 
 local function hour_key(prefix, workspace)
   return prefix .. ':hour:' .. workspace
+end
+
+local function refused_key(prefix, workspace)
+  return prefix .. ':refused:' .. workspace
 end
 
 -- Returns the number of a stored bucket, and its counts as text.
@@ -34,7 +39,7 @@ local function add_text(counts, more)
   return table.concat(order)
 end
 
--- Adds counts to the current bucket. Returns true when the write began a bucket.
+-- Adds counts to the current bucket. Returns whether the write was not logged.
 local function add_counts(prefix, workspace, number, more)
   local key = hour_key(prefix, workspace)
   local found, counts = read_bucket(key, number)
@@ -45,19 +50,22 @@ local function add_counts(prefix, workspace, number, more)
   end
   if not is_new then
     write_unlogged(write)
-    return
+    return true
   end
   local last, _, stored = read_bucket(key, number - 1)
   if last == number - 1 then redis.call('HSET', key, digits(last % BUCKETS), stored) end
   write()
+  return false
 end
 
 -- The hash `:refused:<workspace>` contains the last refused request of each class: '<number of
 -- the bucket> <sample as JSON>'. The first sample of a class in each bucket is logged.
+-- Core logs later ones within about a minute with `log_requests`.
 local SAMPLE_SECONDS = 86400
 
+-- Returns whether a write was not logged.
 local function keep_samples(prefix, workspace, number, samples)
-  local key = prefix .. ':refused:' .. workspace
+  local key, has_unlogged = refused_key(prefix, workspace), false
   for i = 1, #samples, 2 do
     local function write()
       redis.call('HSET', key, samples[i], digits(number) .. ' ' .. samples[i + 1])
@@ -66,24 +74,44 @@ local function keep_samples(prefix, workspace, number, samples)
     local stored = redis.call('HGET', key, samples[i])
     local is_new = not stored or string.match(stored, '^%d+') ~= digits(number)
     if is_new then write() else write_unlogged(write) end
+    has_unlogged = has_unlogged or not is_new
   end
+  return has_unlogged
 end
 
 -- Adds the counts and samples of workspaces. ARGV: for each workspace, its id, the counts ('' for
 -- none), and the packed samples: for each sample, its class and the sample ('' for none). A
--- workspace that does not exist never gets a key. Returns for each workspace 1, or 0 if it does
--- not exist.
+-- workspace that does not exist never gets a key. Returns for each workspace {whether its counts
+-- were written unlogged, whether a sample was}, as 1 or 0.
 register('add_requests', function(keys, args)
   local prefix, answers = keys[1], {}
   local number = math.floor(clock() / BUCKET_US)
   for i = 1, #args, 3 do
     local workspace, counts, samples = args[i], args[i + 1], args[i + 2]
-    local exists = redis.call('EXISTS', state_key(prefix, workspace))
-    if exists == 1 and counts ~= '' then add_counts(prefix, workspace, number, counts) end
-    if exists == 1 and samples ~= '' then keep_samples(prefix, workspace, number, unpack_fields(samples)) end
-    answers[#answers + 1] = exists
+    local exists = redis.call('EXISTS', state_key(prefix, workspace)) == 1
+    local some_counts = exists and counts ~= '' and add_counts(prefix, workspace, number, counts)
+    local some_samples = exists and samples ~= '' and keep_samples(prefix, workspace, number, unpack_fields(samples))
+    answers[#answers + 1] = { some_counts and 1 or 0, some_samples and 1 or 0 }
   end
   return answers
+end)
+
+-- Writes all fields of a hash again, so that they are logged.
+local function log_hash(key)
+  local fields = redis.call('HGETALL', key)
+  if #fields == 0 then return end
+  redis.call('HSET', key, unpack(fields))
+  local seconds = redis.call('TTL', key)
+  if seconds > 0 then redis.call('EXPIRE', key, seconds) end
+end
+
+-- Logs the counts and samples of workspaces. ARGV: ids.
+register('log_requests', function(keys, args)
+  for _, workspace in ipairs(args) do
+    log_hash(hour_key(keys[1], workspace))
+    log_hash(refused_key(keys[1], workspace))
+  end
+  return {}
 end)
 
 -- Returns the buckets of the last hour of a workspace, in no particular order.
@@ -105,5 +133,5 @@ end, { 'no-writes' })
 
 -- Reads the requests of one workspace. ARGV: workspace. Returns {buckets as in read_hours, samples}.
 register('read_requests', function(keys, args)
-  return { hour_of(keys[1], args[1]), redis.call('HVALS', keys[1] .. ':refused:' .. args[1]) }
+  return { hour_of(keys[1], args[1]), redis.call('HVALS', refused_key(keys[1], args[1])) }
 end, { 'no-writes' })
