@@ -99,6 +99,10 @@ const CAUSES: Readonly<Record<SignatureCause, readonly [reason: string, fix: str
 
 /** The characters that change the direction of the text after them. The name of an unknown field can contain them. */
 const TEXT_DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** The message for a missing field. Its name is one of the contract's names, because only those can be missing. */
+const REQUIRED = /^([a-z_.]+) is required$/;
+/** The message for an unknown field of a post, or an unknown parameter of a poll. Its name is the sender's text. */
+const UNKNOWN = / is not a known (field|parameter)$/;
 const SLOW_DOWN = "Send more slowly, and retry after the time in Retry-After.";
 /** Above this difference, a timestamp cannot be in seconds. */
 const SECONDS_MAX = 1e11;
@@ -135,7 +139,7 @@ export function refusalWords(refused: RefusalFacts): RefusalWords {
     case "invalid":
       return {
         reason: `${message.replaceAll(TEXT_DIRECTION, "\ufffd")}.`,
-        fix: "Change the request; a retry gets the same answer.",
+        fix: invalidFix(message),
       };
     case "signature":
       return causeWords(cause ?? "unknown");
@@ -172,6 +176,14 @@ export function refusalWords(refused: RefusalFacts): RefusalWords {
         fix: "Add the key to SECRETS_KEY, or connect the workspace again.",
       };
   }
+}
+
+function invalidFix(message: string): string {
+  const [, missing] = REQUIRED.exec(message) ?? [];
+  if (missing !== undefined) return `Add ${missing} to the body.`;
+  const [, unknown] = UNKNOWN.exec(message) ?? [];
+  if (unknown !== undefined) return `Remove the ${unknown}, or correct its name.`;
+  return "Change the request; a retry gets the same answer.";
 }
 
 function grouped(count: number): string {

@@ -36,7 +36,7 @@ test("`requests` prints the accepted and refused requests of the last hour, with
   expect(stdout).toMatch(/^401 .*The request has no Service-Signature header\./m);
   expect(stdout).toMatch(/^401 .*The bridge signed the text without the timestamp\. Sign <t>\.<body>/m);
   expect(stdout).toMatch(/^409 +1 .*The bridge's clock is 6[67] minutes behind/m);
-  expect(stdout).toMatch(/^400 +1 .*channel is required\./m);
+  expect(stdout).toMatch(/^400 +1 .*channel is required\. Add channel to the body\.$/m);
   expect(stdout).not.toContain(digest);
 });
 

@@ -63,6 +63,18 @@ test("every reason has sentences that end with a full stop, of at most 30 words"
   expect(refusalWords(refused({ message: "a\u202eb is not a known field" })).reason).not.toContain("\u202e");
 });
 
+test("for a missing field and an unknown field, the words say what to do with the field", () => {
+  const fixOf = (message: string): string => refusalWords(refused({ message })).fix;
+  expect(fixOf("channel is required")).toBe("Add channel to the body.");
+  expect(fixOf("user.id is required")).toBe("Add user.id to the body.");
+  expect(fixOf("a\u202eb is not a known field")).toBe("Remove the field, or correct its name.");
+  expect(fixOf("limt is not a known parameter")).toBe("Remove the parameter, or correct its name.");
+  forAll(fc.string(), (name) => {
+    expect(fixOf(`${name} is required is not a known field`)).toBe("Remove the field, or correct its name.");
+    expect(fixOf(`${name} must not be empty`)).toBe("Change the request; a retry gets the same answer.");
+  });
+});
+
 test("a signed request that was refused does not complete the step of a new bridge, until a request is accepted", () => {
   const health = { mode: "poll", lastPollAt: null, firstPostAt: AT } as HealthShape;
   const ticks = { stored: false, checked: false };
