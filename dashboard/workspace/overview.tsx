@@ -24,9 +24,10 @@ export interface OverviewProps {
 }
 
 /**
- * The first tab of a workspace's page: whether the bridge works, what to do next, and what happened. The cards beside
- * the steps or the chart have a column of their own, so that each card has the height of its content. The order of the
- * elements is the reading order on every screen, so the chart comes first when it is beside that column.
+ * The first tab of a workspace's page: whether the bridge works, what to do next, and what happened. Only
+ * the small card of the test event is beside the steps or the chart. The bridge's requests can fill a screen, so their
+ * card has a row of its own. The order of the elements is the reading order on every screen, so the chart comes first
+ * when it is beside the test event.
  */
 export function Overview({ workspace, health, deliveries, requests, liveness, isStale }: OverviewProps) {
   const used = useTicks(workspace.id);
@@ -62,12 +63,10 @@ export function Overview({ workspace, health, deliveries, requests, liveness, is
           traffic
         )}
         {isAlive && (
-          <div key="aside" class="overview-aside">
-            <TestEventCard workspace={workspace} health={health} liveness={liveness} />
-            <RequestsCard workspace={workspace} requests={requests} />
-          </div>
+          <TestEventCard key="test-event" workspace={workspace} health={health} liveness={liveness} />
         )}
         {isNew && traffic}
+        {isAlive && <RequestsCard key="requests" workspace={workspace} requests={requests} />}
       </div>
       <DeliveryLog deliveries={deliveries} workspace={workspace} />
     </>

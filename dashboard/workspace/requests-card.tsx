@@ -1,6 +1,7 @@
 import { refusalWords } from "../../contract/request-words";
 import type { RefusedShape, RequestsShape, WorkspaceShape } from "../../proto/json/shapes";
 import { Instant } from "../parts/instant";
+import { GUIDES } from "../words/guides";
 import { requestSums, type RefusalRow } from "../words/request-rows";
 import { SignaturePlayground } from "./signature-playground";
 
@@ -57,26 +58,48 @@ function RefusalItem({ row: { status, count, samples } }: { readonly row: Refusa
 
 function Sample({ sample }: { readonly sample: RefusedShape }) {
   const { reason, fix } = refusalWords(sample);
-  const { at, method, address, signedText } = sample;
+  const { at, kind, method, address, signedText } = sample;
   return (
     <div class="refusal">
-      <p class="refusal-reason">
-        <bdi>{reason}</bdi>
-      </p>
-      <p>{fix}</p>
-      {signedText !== "" && (
-        <p>
-          Text to sign:{" "}
-          <code class="signed-text" dir="ltr">
-            {signedText}
-            {Array.from(signedText).length >= SIGNED_TEXT_MAX && "…"}
-          </code>
+      <div>
+        <p class="refusal-reason">
+          <bdi>{reason}</bdi>
         </p>
-      )}
-      <p class="quiet">
-        {method === "GET" ? "Poll" : "Post"} from <bdi>{address}</bdi>, <Instant at={at} as="ago" />
-      </p>
+        <p class="quiet">
+          {method === "GET" ? "Poll" : "Post"} from <bdi>{address}</bdi>, <Instant at={at} as="ago" />
+        </p>
+      </div>
+      <div>
+        <p>
+          {fix}
+          {kind === "invalid" && <Reference method={method} />}
+        </p>
+        {signedText !== "" && (
+          <p>
+            Text to sign:{" "}
+            <code class="signed-text" dir="ltr">
+              {signedText}
+              {Array.from(signedText).length >= SIGNED_TEXT_MAX && "…"}
+            </code>
+          </p>
+        )}
+      </div>
     </div>
+  );
+}
+
+/** Links to the page that lists what a request can contain. */
+function Reference({ method }: Pick<RefusedShape, "method">) {
+  return method === "GET" ? (
+    <>
+      {" "}
+      The <a href={GUIDES.api}>API reference</a> lists the parameters.
+    </>
+  ) : (
+    <>
+      {" "}
+      The <a href={GUIDES.events}>event reference</a> lists the fields.
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { nowSeconds, poll, post, send, signatureOf } from "../harness/bridge";
 import { DESKTOP, PHONE, testBrowser } from "../harness/browser";
 import { sharedService } from "../harness/shared-service";
@@ -19,6 +19,9 @@ async function openNew(options = {}, name = "Refused"): Promise<{ page: Page; wo
 }
 const cardOf = (page: Page) => page.getByRole("region", { name: "Requests from the bridge" });
 
+const fail = (why: string): never => {
+  throw new Error(why);
+};
 const hmac = (key: string | Buffer, text: string): string =>
   createHmac("sha256", key).update(text).digest("hex");
 /** Posts the event with a header that `sign` makes from the secret and the time. */
@@ -111,6 +114,16 @@ test.each<[string, number, (workspace: TestWorkspace) => Promise<{ readonly stat
 );
 
 // time: ordering
+test("for a missing field, the card says what to add and links to the reference of the events", async () => {
+  const { page, workspace } = await openNew();
+  await post(service.url, workspace, { type: "command", user: { id: "u" }, text: "" });
+  const card = cardOf(page);
+  await card.getByText("Add channel to the body.").waitFor();
+  await card.getByRole("link", { name: "event reference" }).click();
+  await page.getByRole("heading", { name: "Event reference", level: 1 }).waitFor();
+});
+
+// time: ordering
 test("accepted requests and refusals are counted live, and an accepted request completes the step", async () => {
   const { page, workspace } = await openNew();
   await post(service.url, workspace, { type: "command" });
@@ -151,6 +164,33 @@ test("the check of a signature says whether it fits, and names the mistake, with
   await header.press("Enter");
   await card.getByText("The bridge signed the ? before the query string.").waitFor();
   expect(await page.content()).not.toContain(workspace.secret);
+});
+
+// time: ordering
+test("on a laptop, the card is as wide as the page and between the steps and the log, with what to do beside the reason", async () => {
+  const { page, workspace } = await openNew();
+  await send(service.url, `/hooks/${workspace.id}`, { method: "POST", body: EVENT });
+  const card = cardOf(page);
+  const boxOf = async (element: Locator) =>
+    (await element.boundingBox()) ?? fail("the element is not visible");
+  const reason = card.getByText("The request has no Service-Signature header.");
+  const fix = card.getByText("Sign every request");
+  await fix.waitFor();
+  const [health, steps, test, requests, log] = await Promise.all(
+    [".health", ".next-steps", ".test-event", ".requests", ".log-card"].map((each) =>
+      boxOf(page.locator(each)),
+    ),
+  );
+  expect([requests?.x, requests?.width]).toEqual([health?.x, health?.width]);
+  const endOf = (box = { y: Infinity, height: 0 }): number => box.y + box.height;
+  expect(requests?.y).toBeGreaterThanOrEqual(Math.max(endOf(steps), endOf(test)));
+  expect(log?.y).toBeGreaterThanOrEqual(endOf(requests));
+  const [left, right] = [await boxOf(reason), await boxOf(fix)];
+  expect(right.x).toBeGreaterThanOrEqual(left.x + left.width);
+  expect(Math.abs(right.y - left.y)).toBeLessThan(left.height);
+
+  await page.setViewportSize(PHONE);
+  expect((await boxOf(fix)).y).toBeGreaterThan((await boxOf(reason)).y);
 });
 
 // time: ordering
