@@ -63,6 +63,18 @@ test.each([
   },
 );
 
+test("the button of the panel says that the bridge can be broken, on a laptop and on a phone", async () => {
+  for (const viewport of [DESKTOP, PHONE]) {
+    const { page, bridge } = await joinChatPage(browser, demo.url, "Eve", viewport);
+    const names = viewport === PHONE ? "Bridge · Break it" : /^Bridge: (?:Polling|Push) · Break it$/;
+    await page.getByRole("button", { name: names, exact: true }).click();
+    await bridge.getByRole("heading", { name: "Break it" }).waitFor();
+    await page.setViewportSize({ width: 320, height: 640 });
+    await bridge.getByRole("button", { name: "Close" }).click();
+    await expectUsable(page, "closed panel", [{ width: 320, height: 640 }, viewport]);
+  }
+});
+
 test("each later link uses the window of the dashboard again; an event on the wire leads to its page, and that page's link back to the wire", async () => {
   const { page, context, bridge, openBridge } = await joinChatPage(browser, demo.url, "Cyd", DESKTOP);
   await openBridge();

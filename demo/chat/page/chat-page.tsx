@@ -83,6 +83,7 @@ export function ChatPage({ state, client, onDismiss }: ChatPageProps) {
             <span class={`dot ${tone}`} aria-hidden="true" />
             <span>
               Bridge<span class="link-words">: {words}</span>
+              {link.broken === null && " · Break it"}
             </span>
           </button>
         </header>
