@@ -28,7 +28,7 @@ export function PageHeading({
   const failing = useStore(failingCount);
   useEffect(() => {
     // A title such as "(!) Chess club" already says that something fails.
-    const count = failing > 0 && !windowTitle.startsWith("(") ? `(${failing}) ` : "";
+    const count = failing > 0 && !windowTitle.startsWith("(!) ") ? `(${failing}) ` : "";
     document.title = `${count}${windowTitle} · Chat bridge`;
   }, [windowTitle, failing]);
   // An effect that runs after the first paint could take the focus from a field that the user has already chosen.

@@ -160,7 +160,12 @@ test.each([
     await page.getByText("0 of 4 done").waitFor();
     const cards = page.locator(".overview .card");
     const titles = await cards.getByRole("heading", { level: 2 }).allInnerTexts();
-    expect(titles.map((title) => title.trim())).toEqual(["Health", "What to do next", "Test event"]);
+    expect(titles.map((title) => title.trim())).toEqual([
+      "Health",
+      "What to do next",
+      "Test event",
+      "Requests from the bridge",
+    ]);
     const [health, next, test] = await Promise.all([0, 1, 2].map((at) => cards.nth(at).boundingBox()));
     expect(next?.y).toBeGreaterThan(health?.y ?? Infinity);
     expect(test?.y).toBeGreaterThan(health?.y ?? Infinity);
