@@ -157,7 +157,10 @@ test("what an older release stored about an event is found, without a summary an
     expiresAtMs: null,
     envelope: Buffer.from(json),
   });
-  await store.redis.command("", ["XADD", `${store.keys.prefix(shardOf(pusher))}:push`, "*", "p", packed]);
+  const queueKey = `${store.keys.prefix(shardOf(pusher))}:push`;
+  // A search reads a bounded number of events, and the test above has queued that many in one shard.
+  await store.redis.command("", ["DEL", queueKey]);
+  await store.redis.command("", ["XADD", queueKey, "*", "p", packed]);
   expect((await store.eventTraces.read(pusher.id, eventId)).queued).toMatchObject({ publisher: "" });
   const [push] = await queueOf(pusher, undefined, { events: 10_000, bytes: 1e9 });
   expect(push).toMatchObject({ eventId, publisher: "" });
