@@ -123,7 +123,8 @@ test("while the page is not live, the health has no colour of its state; a page 
     await page.locator(".health.is-stale").waitFor();
     expect(await page.locator(".health-label").innerText()).toBe(words);
     await opened.goto(`${dashboard.url}/workspaces/${workspace.id}`);
-    await opened.getByText(/^The service's core does not answer\. This page updates as soon as/).waitFor();
+    await opened.getByRole("heading", { name: "Not connected" }).waitFor();
+    await opened.getByText("The service's core does not answer right now.").waitFor();
     await untilCount(opened.locator(".health"), 0);
   } finally {
     process.kill(core.pid, "SIGCONT");

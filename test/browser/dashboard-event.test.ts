@@ -54,7 +54,7 @@ test("a row of the log links to the page of its event, which shows what happened
   await page.waitForURL(`**${pathOf(workspaceId, eventId)}`);
   await page.getByRole("heading", { level: 1, name: "<b>Who</b> is in?" }).waitFor();
   expect(await badge().innerText()).toBe("Failed");
-  expect(await page.title()).toMatch(/^#general · <b>Who<\/b> is in\?/);
+  expect(await page.title()).toMatch(/^(?:\(\d+\) )?#general · <b>Who<\/b> is in\?/);
   await timeline().nth(1).getByText("Rejected by bridge 503").waitFor();
   expect(await timeline().nth(0).innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3} Published by /);
   await timeline().nth(1).getByText("the database is unavailable").waitFor();
