@@ -8,6 +8,8 @@ import { dirname, join } from "node:path";
 
 const LICENSE = /^(licen[cs]e|notice|copying|copyright)/i;
 const UNUSED_FILE = /\.(map|[cm]?ts|md|markdown|tsbuildinfo)$/i;
+/** The names in OpenTelemetry's experimental conventions, which no program uses. */
+const UNUSED_CONVENTIONS = /^(experimental_|index-incubating)\S*\.[cm]?js$/;
 const UNUSED_FOLDER = /^(tests?|__tests__|benchmarks?|examples?|\.github)$/;
 
 /** Removes the unused files from a folder of compiled programs. */
@@ -31,7 +33,10 @@ function prunePackage(folder, isLoaded) {
       if (entry.name === "node_modules") prunePackages(path);
       else if (UNUSED_FOLDER.test(entry.name)) rmSync(path, { recursive: true });
       else prunePackage(path, isLoaded);
-    } else if ((isUnused || UNUSED_FILE.test(entry.name)) && !LICENSE.test(entry.name)) rmSync(path);
+    } else {
+      const isNeverLoaded = UNUSED_FILE.test(entry.name) || UNUSED_CONVENTIONS.test(entry.name);
+      if ((isUnused || isNeverLoaded) && !LICENSE.test(entry.name)) rmSync(path);
+    }
   }
 }
 
