@@ -26,20 +26,33 @@ export async function beginSession(): Promise<void> {
   const [, how, code] = LINK_FORM.exec(location.hash) ?? [];
   // The code is removed from the URL immediately, so that it does not stay in the history.
   if (code !== undefined) history.replaceState(null, "", location.pathname + location.search);
-  if (how === "visit" && (await hasSessionFor(location.pathname))) return;
+  if (how === "visit") {
+    const visit = await findVisit(location.pathname);
+    if (visit === "kept") return;
+    // Without an answer, the link could replace the session of a person who can see more.
+    if (visit === "unknown") return findSession(undefined);
+  }
   const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
   // A used link is not an error for a person who is already signed in.
   if (sessionState.get().is !== "in") await findSession(refused?.message);
 }
 
-/** Uses the current session if it can see the page. Resolves to false without such a session, and without an answer. */
-async function hasSessionFor(path: string): Promise<boolean> {
-  const session = await api.session().catch(() => undefined);
+/**
+ * Uses the current session if it can see the page ("kept"). Otherwise a visit needs its link ("needed"). While the service
+ * does not say whether there is a session, this is "unknown".
+ */
+async function findVisit(path: string): Promise<"kept" | "needed" | "unknown"> {
+  let session: SessionShape | undefined;
+  try {
+    session = await api.session();
+  } catch {
+    return "unknown";
+  }
   const [, workspace] = WORKSPACE_PATH.exec(path) ?? [];
   const isHidden = workspace !== undefined && session?.workspaces?.includes(workspace) === false;
-  if (session === undefined || isHidden) return false;
+  if (session === undefined || isHidden) return "needed";
   sessionState.set({ is: "in", session });
-  return true;
+  return "kept";
 }
 
 /** Looks for an existing session. Retries while there is no answer. */

@@ -48,7 +48,7 @@ const SIGN_IN = {
 
 /**
  * Schema of a sign-in link. `next` is a path of this dashboard: the pattern excludes other origins, such as
- * `//example.org`, and a fragment.
+ * `//example.org`, empty segments, segments that begin with a dot, and a fragment.
  */
 const LINK = {
   body: {
@@ -58,7 +58,8 @@ const LINK = {
       next: {
         type: "string",
         maxLength: 512,
-        pattern: "^/(?:[A-Za-z0-9_~-][A-Za-z0-9/_.~-]*)?(?:[?][A-Za-z0-9_.~&=%+-]*)?$",
+        pattern:
+          "^/(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*)?(?:[?][A-Za-z0-9_.~&=%+-]*)?$",
       },
       keepSession: { type: "boolean" },
     },

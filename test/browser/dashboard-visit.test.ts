@@ -60,6 +60,8 @@ test.each([
   "https://evil.example/",
   "evil.example",
   "/%2f/evil.example",
+  "/a//evil.example",
+  "/a/..//evil.example",
   "/#sign-in=x",
   "",
   `/${"x".repeat(512)}`,
@@ -93,6 +95,14 @@ test("a link that keeps the session does not replace the session of an operator 
   // The code is unused, so it still signs somebody in.
   const other = await browser.visit(dashboard.url + path);
   await other.page.getByRole("heading", { name: "The demo", level: 1 }).waitFor();
+});
+
+test("a link that keeps the session does not replace a session while the service does not say whether there is one", async () => {
+  const { page } = await browser.visitSignedIn(dashboard.url);
+  await page.route("**/api/session", (route) => route.fulfill({ status: 503, body: "{}" }), { times: 1 });
+  await page.goto(dashboard.url + (await visitPath()));
+  await page.getByRole("heading", { name: "The demo", level: 1 }).waitFor();
+  await page.locator(".token-name").getByText("operator").waitFor();
 });
 
 test("only a dashboard with a demo's chat shares its windows with the chat, and names the chat to those who see its workspace", async () => {
