@@ -52,7 +52,12 @@ test.each([
   ["the account of a member who invites directly", ANN, direct(TRAP, ANN), [TRAP]],
   ["the domain of the member", "chat.example", mediated(ROOM, ANN), [ROOM]],
   ["the room, which hides accounts", ROOM, mediated(ROOM, ROOM), [ROOM]],
-  ["the domain of the room, regardless of the inviter that it names", "evil.example", mediated(TRAP, ANN), [TRAP]],
+  [
+    "the domain of the room, regardless of the inviter that it names",
+    "evil.example",
+    mediated(TRAP, ANN),
+    [TRAP],
+  ],
   ["everybody", "*", mediated(TRAP, ANN), [TRAP]],
   ["an account, and a room of another domain names this account", ANN, mediated(TRAP, ANN), []],
   ["a domain, and a room of another domain names an account of it", "chat.example", mediated(TRAP, ANN), []],
