@@ -49,6 +49,7 @@ export function staticSteps(): readonly (readonly Step[])[] {
       ["protos", "buf", "lint"],
       ...(hasMain() ? [PROTO_COMPATIBILITY] : []),
       ["contract page", "node", "scripts/contract-page.mjs", "--check"],
+      ["versions", "node", "scripts/release.mjs", "--check"],
     ],
   ];
 }

@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
 
 const folder = testFolder();
 const SCRIPT = join(ROOT, "scripts/release.mjs");
+const BEFORE = "test/upgrade/release-before.json";
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
 
 const FOLDERS = ["", "kit", "kit/game", "bridges/common", "bridges/irc", "bridges/matrix", "bridges/xmpp"];
@@ -33,8 +34,78 @@ beforeEach(() => {
   writeFileSync(join(folder, "CHANGELOG.md"), changelog);
 });
 
-test("all packages and the changelog of the repository have the same version", () => {
-  expect(release(ROOT, `v${version}`)).toMatchObject({ status: 0, stderr: "" });
+test("all packages, guides and the changelog of the repository have the same version, which no release had", () => {
+  expect(release(ROOT, "--check")).toEqual({ status: 0, stdout: "", stderr: "" });
+});
+
+test("the commit of the release before has the version of that release", () => {
+  const before = JSON.parse(readFileSync(join(ROOT, BEFORE), "utf8")) as { version: string; commit: string };
+  const file = `${before.commit}:package.json`;
+  const { status, stdout } = spawnSync("git", ["show", file], { cwd: ROOT, encoding: "utf8" });
+  // A clone without the whole history may lack the commit.
+  if (status === 0) expect(JSON.parse(stdout)).toMatchObject({ version: before.version });
+  expect(before.commit).toMatch(/^[0-9a-f]{40}$/);
+});
+
+describe("after a release", () => {
+  const HEADINGS = "# Changelog\n\n## 1.1.0-rc.10 (unreleased)\n\nNew.\n\n## 1.1.0-rc.9\n\nOld.\n";
+
+  /** Writes the release before and the version of the tree to the copy, and checks the copy. */
+  function checkAfter(before: string, next: string) {
+    for (const path of PACKAGES) change(path, version, next);
+    writeFileSync(join(folder, "CHANGELOG.md"), HEADINGS.replaceAll("1.1.0-rc.10", next));
+    mkdirSync(join(folder, "test/upgrade"), { recursive: true });
+    writeFileSync(join(folder, BEFORE), JSON.stringify({ version: before }));
+    return release(folder, "--check");
+  }
+
+  afterEach(() => rmSync(join(folder, BEFORE)));
+
+  test.each(["1.1.0-rc.10", "1.1.0", "1.2.0-beta.1"])("the version %s is later than 1.1.0-rc.9", (next) => {
+    expect(checkAfter("1.1.0-rc.9", next)).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
+  test.each(["1.1.0-rc.9", "1.1.0-rc.8", "1.1.0-beta.10", "1.0.9"])(
+    "the version %s is rejected, because it is not later than 1.1.0-rc.9",
+    (next) => {
+      const { status, stderr } = checkAfter("1.1.0-rc.9", next);
+      expect([status, stderr]).toEqual([1, expect.stringContaining("must be later than 1.1.0-rc.9")]);
+    },
+  );
+
+  test("a changelog without the release before is rejected", () => {
+    const { status, stderr } = checkAfter("1.1.0-rc.8", "1.1.0");
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining("the section after 1.1.0 must be 1.1.0-rc.8"),
+    ]);
+  });
+
+  test("a tag is rejected while the changelog calls the version unreleased", () => {
+    checkAfter("1.1.0-rc.9", "1.1.0");
+    expect(release(folder, "v1.1.0")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: 'CHANGELOG.md: remove "(unreleased)" from the heading of 1.1.0\n',
+    });
+  });
+});
+
+test("a template or a guide that names another version is rejected", () => {
+  const template = { dependencies: { "chat-bridge-kit": "^0.9.0" } };
+  mkdirSync(join(folder, "kit/template"), { recursive: true });
+  writeFileSync(join(folder, "kit/template/package.json"), JSON.stringify(template));
+  writeFileSync(join(folder, "kit/README.md"), "npm install ./chat-bridge-kit-0.9.0-rc.1.tgz\n");
+  const { status, stderr } = release(folder, "--check");
+  rmSync(join(folder, "kit/template"), { recursive: true });
+  rmSync(join(folder, "kit/README.md"));
+  expect([status, stderr.trim().split("\n")]).toEqual([
+    1,
+    [
+      `kit/template/package.json: the dependency chat-bridge-kit is ^0.9.0, and must be ^${version}`,
+      `kit/README.md: the version of chat-bridge-kit is 0.9.0-rc.1, and must be ${version}`,
+    ],
+  ]);
 });
 
 test.each([
