@@ -115,7 +115,10 @@ module.exports = {
     {
       name: "only-main-and-composition-root-use-runtime",
       severity: "error",
-      from: { path: "^core/", pathNot: "^core/((main|core|config|redis-watch)\\.ts$|metrics/)" },
+      from: {
+        path: "^core/",
+        pathNot: "^core/((main|core|config|read-tokens|renewed-files|redis-watch)\\.ts$|metrics/)",
+      },
       to: { path: "^runtime/", pathNot: [TRACER, SHARES] },
     },
     {

@@ -1,12 +1,11 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { parseBlocks } from "../runtime/public-address";
-import { parseCoreToken } from "../runtime/core-connection";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
 import { parseTargetUrl } from "./domain/target-url";
 import { isEmail } from "./domain/workspace-profile";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
-import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
+import { readTokens } from "./read-tokens";
 import { readTracing } from "../runtime/tracing/settings";
 import type { ServerTls } from "./rpc/listener";
 import { parseRedisUrl } from "./store/redis/url";
@@ -32,7 +31,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
     }
     if (config.tokens?.length === 0 && config.listen && !isLoopback(config.listen.host)) {
       settings.fault(
-        "CORE_TOKENS is missing: without tokens, core may listen only on loopback, and rejects every call",
+        "CORE_TOKENS is missing: without tokens, core may listen only on loopback, and rejects every call; set CORE_TOKENS or CORE_TOKENS_FILE",
       );
     }
     return config;
@@ -70,12 +69,7 @@ function readCalls(settings: Settings) {
       "address of the listener for probes and metrics, host:port",
       "127.0.0.1:50052",
     ),
-    tokens: settings.parsed(
-      "CORE_TOKENS",
-      "comma-separated role=token, role:name=token or role:name@id+id=token; roles: edge, game, operator",
-      parseTokens,
-      " ",
-    ),
+    ...readTokens(settings),
     secretsKeys: settings.parsed(
       "SECRETS_KEY",
       "key of 32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list of keys; the first key encrypts",
@@ -83,25 +77,6 @@ function readCalls(settings: Settings) {
     ),
     tls: readTls(settings),
   };
-}
-
-const TOKEN_MIN_CHARACTERS = 16;
-
-function parseTokens(text: string): readonly KnownToken[] {
-  const tokens = parseList(text).map((pair) => {
-    const at = pair.indexOf("=");
-    if (at < 0) throw new Error("has a pair that is not role=token");
-    const label = parseTokenLabel(pair.slice(0, at));
-    const token = pair.slice(at + 1);
-    if (token.length < TOKEN_MIN_CHARACTERS) {
-      throw new Error(
-        `has a token of fewer than ${TOKEN_MIN_CHARACTERS} characters for the role ${label.role}`,
-      );
-    }
-    return { ...label, token: parseCoreToken(token) };
-  });
-  checkTokens(tokens);
-  return tokens;
 }
 
 function parseKeys(text: string): readonly Buffer[] {

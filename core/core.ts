@@ -19,13 +19,14 @@ import { holdLeases } from "./leases/lease-holder";
 import { CONTRACT_LIMITS } from "./domain/bounds";
 import { createIds } from "./ids";
 import { countUnreadable } from "./operations/count-unreadable";
-import { limitedGames } from "./rpc/known-tokens";
+import type { AcceptedTokens } from "./rpc/accepted-tokens";
 import type { ReportFault } from "./rpc/status";
 import { listenForRpc, type RpcContext } from "./rpc/server";
 import { createOutside } from "./outside";
 import { createRedisWatch } from "./redis-watch";
 import { replyFault } from "./store/redis/fault-words";
 import { createSecretBox } from "./store/secret-box";
+import { watchFiles } from "./renewed-files";
 import { openStore, WrongShards, type Store } from "./store/store";
 
 export interface Core extends Required<Running> {
@@ -64,19 +65,20 @@ export async function createCore(
   stopping: AbortSignal = new AbortController().signal,
 ): Promise<Core> {
   const readiness = createReadiness();
-  const metrics = createCoreMetrics();
+  const files = watchFiles(config, log);
+  const { tokens } = files;
+  const metrics = createCoreMetrics(files);
   const { notice } = metrics.memory;
   const health = await listenForProbes(config.healthListen, readiness.whyNotReady, metrics, notice);
   const tracing = await startTracing(config.tracing, log);
-  const closers: (() => Promise<unknown>)[] = [async () => tracing?.close(), () => health.close()];
+  const closers: (() => Promise<unknown>)[] = [
+    async () => tracing?.close(),
+    () => health.close(),
+    async () => files.close(),
+  ];
   try {
-    const redisWatch = createRedisWatch(log);
-    const store = await openCoreStore(config, metrics, redisWatch.onError, log, stopping);
-    closers.unshift(async () => {
-      redisWatch.stop();
-      await store.close();
-    });
-    redisWatch.begin(() => store.probe());
+    const { store, closeStore } = await openCoreStore(config, tokens, metrics, log, stopping);
+    closers.unshift(closeStore);
 
     const outside = await createOutside(config, store.now, overrides.names, log);
     closers.unshift(outside.close);
@@ -103,7 +105,7 @@ export async function createCore(
       ...callReports(metrics, log),
       ...readiness,
       callCounts: metrics.callCounts,
-      limitedGames: limitedGames(config.tokens),
+      tokens,
       pushTracer: pushClient,
       targetUrlCheck: outside.targetUrlCheck,
       notice,
@@ -111,8 +113,6 @@ export async function createCore(
     // The listener and the leases are closed in parallel, so that other cores acquire the shards without waiting for
     // this core's last calls.
     closers.unshift(() => Promise.all([rpc.close(), leases.close()]));
-    if (config.tokens.length === 0)
-      log.warn("CORE_TOKENS is empty: core rejects every call except health checks; set CORE_TOKENS");
     readiness.begin(() => store.probe());
     log.info({ port: rpc.port, healthPort: health.port, ...BUILD }, "core is ready");
     void countUnreadable(store.secretKeys, rpc.stopping, onCounted, (error) =>
@@ -159,26 +159,35 @@ function createReadiness() {
   };
 }
 
-/** Opens the store. Rejects when `stopping` is aborted while Redis is unavailable. */
-function openCoreStore(
+/** Opens the store, and watches its connection. Rejects when `stopping` is aborted while Redis is unavailable. */
+async function openCoreStore(
   config: CoreConfig,
+  tokens: AcceptedTokens,
   metrics: CoreMetrics,
-  onError: (error: unknown) => void,
   log: Logger,
   stopping: AbortSignal,
-): Promise<Store> {
+): Promise<{ readonly store: Store; closeStore(): Promise<void> }> {
+  const redisWatch = createRedisWatch(log);
   const opening = openStore({
     ...config,
     ...storeReports(metrics, log),
     limits: CONTRACT_LIMITS,
-    limitedGames: limitedGames(config.tokens),
+    limitedGames: () => tokens.limitedGames,
     secretBox: createSecretBox(config.secretsKeys),
-    onError,
+    onError: redisWatch.onError,
     meter: { ...metrics.store, rejected: metrics.memory.rejected },
   });
-  return Promise.race([opening, failOnceAborted(stopping)]).catch((error: unknown) => {
+  const store = await Promise.race([opening, failOnceAborted(stopping)]).catch((error: unknown) => {
     throw error instanceof WrongShards ? new SettingsError([error.message]) : error;
   });
+  redisWatch.begin(() => store.probe());
+  return {
+    store,
+    async closeStore() {
+      redisWatch.stop();
+      await store.close();
+    },
+  };
 }
 
 type ShardContext = DispatcherContext & ShardWatchContext & ShardTidyContext & GroupWatchContext;
@@ -219,9 +228,12 @@ function watchStore(
   return async () => over.abort();
 }
 
-type ServedContext = Omit<RpcContext, "stopping"> & { readonly report: ReportFault };
+type ServedContext = Omit<RpcContext, "stopping" | "tokens"> & {
+  readonly report: ReportFault;
+  readonly tokens: AcceptedTokens;
+};
 
-async function serveRpc({ listen, tokens, tls }: CoreConfig, context: ServedContext) {
+async function serveRpc({ listen, tls }: CoreConfig, context: ServedContext) {
   const streams = new AbortController();
   // Every stream adds a listener to this signal, so core turns off Node's warning about many listeners.
   setMaxListeners(0, streams.signal);
@@ -229,7 +241,7 @@ async function serveRpc({ listen, tokens, tls }: CoreConfig, context: ServedCont
     { ...context, stopping: streams.signal },
     {
       at: listen,
-      tokens,
+      tokens: context.tokens,
       tls,
       limitConnections: (listener) => void limitConnections(listener, CONNECTIONS),
       report: context.report,

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import ipaddr from "ipaddr.js";
 import { misspelledSettings } from "./misspelled-settings";
+import { PEM_MAX_BYTES, readBounded, type NamedFile } from "./read-file";
 
 /** An address to listen on or to connect to. */
 export interface HostPort {
@@ -35,6 +35,12 @@ export interface Settings {
   choice<T extends string>(name: string, choices: readonly T[], fallback: T): T;
   /** The content of the file that a setting names; undefined when the setting is unset. */
   file(name: string, what: string): Buffer | undefined;
+  /** The file that a setting names, for a process that reads the file again; undefined when the setting is unset. */
+  namedFile(
+    name: string,
+    what: string,
+    bounds?: { readonly maxBytes?: number; readonly isSecret?: boolean },
+  ): NamedFile | undefined;
   /** Whether a setting is set and not empty. */
   isSet(name: string): boolean;
   /** Adds a fault that concerns several settings. */
@@ -104,14 +110,12 @@ export function readSettings<T extends object>(
         fallback,
       ),
     isSet,
-    file: (name, what) =>
+    file: (name, what) => settings.namedFile(name, what)?.bytes,
+    namedFile: (name, what, { maxBytes = PEM_MAX_BYTES, isSecret = false } = {}) =>
       isSet(name)
         ? parsed(name, what, (path) => {
-            try {
-              return readFileSync(path);
-            } catch {
-              throw new Error("names a file that cannot be read");
-            }
+            const bytes = readBounded(path, maxBytes);
+            return { setting: name, path, bytes, maxBytes, isSecret };
           })
         : undefined,
     fault: (line) => faults.push(line),

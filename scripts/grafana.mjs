@@ -137,8 +137,10 @@ const PANELS = [
     ["operator events waiting", sum("chatbridge_core_operator_outbox_length")],
     ["operator events dropped, 1 h", increase("1h", "chatbridge_core_operator_events_dropped_total")],
   ]),
-  panel("Workspaces with an unreadable secret", "short", 4, [
-    ["workspaces", "max(chatbridge_core_unreadable_secrets)"],
+  panel("Tokens, and unreadable secrets and files", "short", 4, [
+    ["workspaces with an unreadable secret", "max(chatbridge_core_unreadable_secrets)"],
+    ["unreadable files, {{instance}}", "chatbridge_core_unreadable_files"],
+    ["tokens, {{role}}", "max by (role) (chatbridge_core_tokens)"],
   ]),
   panel("Event loop p99", "s", 4, [["{{job}} {{instance}}", "nodejs_eventloop_lag_p99_seconds"]]),
   panel("Memory", "bytes", 4, [["{{job}} {{instance}}", "process_resident_memory_bytes"]]),

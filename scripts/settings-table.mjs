@@ -17,6 +17,8 @@ const NOTES = {
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
     "see [names and workspaces of tokens](tokens.md#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
+  CORE_TOKENS_FILE:
+    "core accepts these tokens beside those of `CORE_TOKENS`; at most 256 KB and 1,000 tokens, and lines that begin with `#` are comments; see [add a token](tokens.md#add-a-token)",
   DASHBOARD_LISTEN: "put TLS in front of it",
   DASHBOARD_TOKEN:
     "the chat signs everyone who opens it in to the dashboard, and accepts only a token that is limited to its workspace; unset: members sign in themselves",
@@ -84,6 +86,10 @@ function settingsOf({ file, read }) {
     file(name, what) {
       note(name, { what: `file: ${what}`, fallback: "" });
       return Buffer.from("pem");
+    },
+    namedFile(name, what) {
+      note(name, { what: `file: ${what}`, fallback: "" });
+      return { setting: name, path: "", bytes: Buffer.from("pem"), maxBytes: 0, isSecret: true };
     },
     isSet(name) {
       note(name, { fallback: "" });

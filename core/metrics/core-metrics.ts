@@ -8,14 +8,21 @@ import { addMemoryMetrics } from "./memory-watch";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 
+/** Counts of the tokens and the files that core reads again when they change. */
+export interface RenewedFileCounts {
+  readonly tokens: { count(role: "edge" | "game" | "operator"): number };
+  faults(): number;
+}
+
 export type CoreMetrics = ReturnType<typeof createCoreMetrics>;
 
 /**
  * Creates the metrics of a core, and the counters behind them. docs/metrics.md lists each metric with its help text.
  */
-export function createCoreMetrics() {
+export function createCoreMetrics(files: RenewedFileCounts) {
   const metrics = createMetrics();
   const { counter, gauge } = metrics;
+  addFileMetrics(metrics, files);
   const counts = {
     inboundDropped: countsOf<InboundDropped["reason"]>(["size", "age"]),
     outages: 0,
@@ -63,6 +70,17 @@ export function createCoreMetrics() {
     backlog: addBacklogMetrics(metrics),
     counts,
   };
+}
+
+function addFileMetrics({ gauge }: Metrics, { tokens, faults }: RenewedFileCounts): void {
+  gauge("chatbridge_core_tokens", "Tokens that core accepts, by role.", () =>
+    (["edge", "game", "operator"] as const).map((role) => ({ labels: { role }, value: tokens.count(role) })),
+  );
+  gauge(
+    "chatbridge_core_unreadable_files",
+    "Changed files of tokens or certificates that core could not read again.",
+    faults,
+  );
 }
 
 function addCallCounts({ counter, gauge }: Metrics): CallCounts {

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import {
   Metadata,
   ServerInterceptingCall,
@@ -14,12 +13,13 @@ import {
   STARTS_PER_TURN,
   WORKSPACE_REQUEST_MAX_BYTES,
 } from "../domain/bounds";
-import type { Caller } from "../domain/caller";
-import { CANCELLED, setCaller } from "./call-caller";
+import type { AcceptedCaller, AcceptedTokens } from "./accepted-tokens";
+import { CANCELLED, leaveOf, setCaller } from "./call-caller";
 import { isLimited, type CallPace } from "./call-pace";
 import { createCallStarts } from "./call-starts";
 import { createIncompleteRequests, streamOf, type IncompleteRequest } from "./incomplete-requests";
-import type { CallerRole, KnownToken } from "./known-tokens";
+import type { CallerRole } from "./known-tokens";
+import { createOpenCalls, findRevocation } from "./open-calls";
 import { StatusError } from "./status";
 
 /** The local and the remote address of a connection. */
@@ -63,17 +63,19 @@ export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(
-  tokens: readonly KnownToken[],
+  tokens: AcceptedTokens,
   pace: CallPace,
   onCall: (connection: Connection, neededToken: boolean) => void,
 ): ServerInterceptor {
   const judge = createJudge(tokens);
+  const track = createOpenCalls(tokens);
   const refusals = createRefusalPace(REFUSALS);
   const inTurn = createCallStarts(STARTS_PER_TURN);
   const bound = createIncompleteRequests();
 
   return (method, call) => {
-    let caller: Caller | undefined;
+    let caller: AcceptedCaller | undefined;
+    let untrack: (() => void) | undefined;
     let incomplete: IncompleteRequest | undefined;
     return new ServerInterceptingCall(call, {
       start(next) {
@@ -87,7 +89,13 @@ export function createAuthorization(
               return;
             }
             caller = judged;
-            if (judged !== undefined) setCaller(metadata, judged, over.signal);
+            if (judged !== undefined) {
+              setCaller(metadata, judged, over.signal);
+              if (method.requestStream || method.responseStream) {
+                const end = (revoked: Refusal): void => call.sendStatus(revoked);
+                untrack = track({ caller: judged, leave: () => leaveOf(metadata), end });
+              }
+            }
             const mostBytes = REQUEST_MAX_BYTES[needed ?? "any"];
             if (mostBytes !== "uncounted") incomplete = bound(call, judged, mostBytes);
             onCall(call.getConnectionInfo(), needed !== "no token");
@@ -95,8 +103,13 @@ export function createAuthorization(
               proceed(metadata);
               return;
             }
+            const begin = (): void => {
+              const revoked = findRevocation(tokens, judged);
+              if (revoked === undefined) proceed(metadata);
+              else call.sendStatus(revoked);
+            };
             pace.start(judged, over.signal).then(
-              () => proceed(metadata),
+              () => begin(),
               (error: unknown) => {
                 if (!(error instanceof StatusError)) return; // The call was cancelled.
                 const refusal = { code: error.code, details: error.message };
@@ -112,6 +125,7 @@ export function createAuthorization(
           // byte of the answer.
           .withOnCancel(() => {
             incomplete?.release();
+            untrack?.();
             over.abort(CANCELLED);
           })
           .build();
@@ -129,16 +143,12 @@ export function createAuthorization(
  * Returns a function that returns the caller of a call, or the refusal of the call; undefined if the service requires no
  * token.
  */
-function createJudge(tokens: readonly KnownToken[]) {
-  // The SHA-256 digests of all tokens have the same length, so comparing them does not reveal the length of a token.
-  // The tokens come from the setting CORE_TOKENS. They are not passwords, so core does not use bcrypt.
-  const known = tokens.map(({ token, ...caller }) => ({ ...caller, digest: digest(token) }));
-  return (needed: Needed | undefined, metadata: Metadata): Caller | Refusal | undefined => {
+function createJudge(tokens: AcceptedTokens) {
+  return (needed: Needed | undefined, metadata: Metadata): AcceptedCaller | Refusal | undefined => {
     if (needed === "no token") return undefined;
     const [header] = metadata.get("authorization");
     const token = /^Bearer +(\S+)$/i.exec(String(header ?? ""))?.[1];
-    const sent = token === undefined ? undefined : digest(token);
-    const callers = known.filter((each) => sent !== undefined && timingSafeEqual(each.digest, sent));
+    const callers = token === undefined ? [] : tokens.callersWith(token);
     if (callers.length === 0) {
       const details =
         "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'";
@@ -149,8 +159,4 @@ function createJudge(tokens: readonly KnownToken[]) {
     const details = `this service accepts only the role ${needed ?? "(none)"}`;
     return { code: status.PERMISSION_DENIED, details };
   };
-}
-
-function digest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
 }

@@ -6,14 +6,20 @@ export interface ServedCall {
   readonly metadata: Metadata;
 }
 
-const callers = new WeakMap<Metadata, { readonly caller: Caller; readonly over: AbortSignal }>();
+interface CallRecord {
+  readonly caller: Caller;
+  readonly over: AbortSignal;
+  leave: (() => void) | undefined;
+}
+
+const callers = new WeakMap<Metadata, CallRecord>();
 
 /**
  * Records the caller of an accepted call. Clients cannot forge the record, because it is not a part of the metadata.
  * @param over aborted with `CANCELLED` when the call is cancelled, and also when the last byte of the answer is sent
  */
 export function setCaller(metadata: Metadata, caller: Caller, over: AbortSignal): void {
-  callers.set(metadata, { caller, over });
+  callers.set(metadata, { caller, over, leave: undefined });
 }
 
 /** Returns the caller of a call. Throws if the service of the call requires no token. */
@@ -29,6 +35,19 @@ export function whenOver(call: ServedCall, done: () => void): void {
   const { over } = recordOf(call);
   if (over.aborted) done();
   else over.addEventListener("abort", done, { once: true });
+}
+
+/**
+ * Calls `leave` when core no longer accepts the call's token. The call is then open for a few more seconds, in which the
+ * client can move its work to another call. Without this function, the call ends immediately.
+ */
+export function beforeRevoked(call: ServedCall, leave: () => void): void {
+  recordOf(call).leave = leave;
+}
+
+/** Returns the function that `beforeRevoked` has set for the call with this metadata. */
+export function leaveOf(metadata: Metadata): (() => void) | undefined {
+  return callers.get(metadata)?.leave;
 }
 
 function recordOf({ metadata }: Pick<ServedCall, "metadata">) {

@@ -7,15 +7,16 @@ import type {
   FollowResponse,
 } from "../../proto/gen/chatbridge/v1/game";
 import { GROUP_IDLE_MS, GROUPS_MAX } from "../domain/bounds";
-import { findGroupFault, followShareOf } from "../domain/caller";
+import { findGroupFault, followShareOf, type Caller } from "../domain/caller";
 import { streamIdOf } from "../domain/stream-id";
 import { enterGroup, follow, type Follower } from "../operations/follow";
 import { deliveryId } from "../operations/in-flight";
 import type { DeadLetter, FollowLog, GroupOpener, LogEntry } from "../ports/follow-log";
 import type { Member } from "../ports/leases";
 import type { Ids } from "../ports/outside";
+import type { AcceptedTokens } from "./accepted-tokens";
 import { createAssignments } from "./assignments";
-import { callerOf } from "./call-caller";
+import { callerOf, whenOver } from "./call-caller";
 import { createFollowPlaces, type FollowPlace } from "./follow-places";
 import { readNackDelay, readOpen, readReason } from "./follow-requests";
 import { messageOf, type Decoded } from "./game-methods";
@@ -28,8 +29,7 @@ export interface FollowContext {
   readonly followLog: FollowLog;
   readonly ids: Ids;
   readonly callCounts: CallCounts;
-  /** Names of the game tokens that are limited to some workspaces. */
-  readonly limitedGames: readonly string[];
+  readonly tokens: Pick<AcceptedTokens, "limitedGames" | "onReplaced">;
   /** Aborted when core stops, which closes all open streams, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
   readonly tracer?: Tracer | undefined;
@@ -154,12 +154,11 @@ class FollowStream {
 
   /** Enters the group, and follows until the stream has left the group. Throws if the stream cannot be in the group. */
   async #follow(open: ReturnType<typeof readOpen>): Promise<void> {
-    const { followLog, ids, limitedGames, callCounts, tracer } = this.#context;
+    const { followLog, ids, callCounts, tracer } = this.#context;
     const { group, consumer } = open;
     const call = this.#call;
     const caller = callerOf(call);
-    const groupFault = findGroupFault(caller, group, limitedGames);
-    if (groupFault !== undefined) throw new StatusError(status.PERMISSION_DENIED, groupFault);
+    this.#watchGroup(caller, group);
     const member = { group, name: consumer, token: ids.token(), workspaces: caller.workspaces };
     const opener = { tokenName: caller.name, groupsMax: followShareOf(caller).groups };
     let enteredAt = 0;
@@ -183,6 +182,24 @@ class FollowStream {
     if (ended === "replaced")
       throw new StatusError(status.ABORTED, "a newer stream of this consumer has replaced this one");
     if (ended === "full") throw groupIsFull(followLog);
+  }
+
+  /** Throws if the caller must not follow the group. Closes the stream if later tokens reserve the group. */
+  #watchGroup(caller: Caller, group: string): void {
+    const { tokens } = this.#context;
+    const check = (): void => {
+      const fault = findGroupFault(caller, group, tokens.limitedGames);
+      if (fault !== undefined) throw new StatusError(status.PERMISSION_DENIED, fault);
+    };
+    check();
+    const stopWatching = tokens.onReplaced(() => {
+      try {
+        check();
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
+    whenOver(this.#call, stopWatching);
   }
 
   #startFollower(

@@ -66,7 +66,8 @@ function findConflict(one: KnownToken, other: KnownToken): string | undefined {
     : undefined;
 }
 
-function haveSameScope(one: Caller, other: Caller): boolean {
+/** Whether two tokens are limited to the same workspaces. */
+export function haveSameScope(one: Caller, other: Caller): boolean {
   const [a, b] = [one.workspaces, other.workspaces];
   return a === undefined || b === undefined ? a === b : a.size === b.size && [...a].every((id) => b.has(id));
 }

@@ -11,6 +11,7 @@ import type { LaneAnswers } from "../../proto/lane-method";
 import type { SignedPage } from "../operations/poll";
 import { StoreUnavailable } from "../ports/store-faults";
 import type { LaneCall, LaneRequest, ReceiveCall } from "./bridge-methods";
+import { beforeRevoked } from "./call-caller";
 import { StatusError, type ReportFault } from "./status";
 import type { CallCounts } from "./call-counts";
 
@@ -98,6 +99,7 @@ class Lane {
     load.open += 1;
     if (stopping.aborted) this.#stop();
     else stopping.addEventListener("abort", this.#stop, { once: true });
+    beforeRevoked(stream, this.#stop);
     stream.on("data", (request: LaneRequest) => {
       for (const call of request.calls) void this.#make(call);
     });
@@ -204,6 +206,7 @@ class Lane {
   }
 
   readonly #stop = (): void => {
+    if (this.#state === "over") return;
     this.#stream.write({ answers: [], closing: true });
   };
 

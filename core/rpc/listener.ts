@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
+import type { AcceptedTokens } from "./accepted-tokens";
 import { createAuthorization, type Connection } from "./authorization";
 import type { CallPace } from "./call-pace";
-import type { KnownToken } from "./known-tokens";
 
 /**
  * The server's certificate and key, in PEM. With `clientCa`, callers must present a certificate that this CA has
@@ -18,7 +18,7 @@ export interface ServerTls {
 export interface ListenerOptions {
   /** Port 0 selects a free port. */
   readonly at: { readonly host: string; readonly port: number };
-  readonly tokens: readonly KnownToken[];
+  readonly tokens: AcceptedTokens;
   readonly pace: CallPace;
   readonly tls: ServerTls | undefined;
   /** Bounds the open connections of the listener. */

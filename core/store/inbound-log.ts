@@ -65,8 +65,8 @@ export interface InboundLogOptions {
   readonly inboundLogMax: number;
   /** Maximum size in bytes of the log of a shard. */
   readonly inboundLogMaxBytes: number;
-  /** Names of the game tokens that are limited to some workspaces. */
-  readonly limitedGames: readonly string[];
+  /** Returns the names of the game tokens that are limited to some workspaces. */
+  limitedGames(): readonly string[];
   /** Called when entries were removed before all groups had acked them. */
   onDropped?(dropped: InboundDropped): void;
 }
@@ -77,11 +77,15 @@ export function createInboundLog(
   { limits, inboundLogMax, inboundLogMaxBytes, limitedGames, onDropped, meter }: InboundLogOptions,
 ): InboundLog {
   const { address, workspace } = limits;
-  const head = [address, workspace, inboundLogMax, inboundLogMaxBytes, limitedGames.join(",")].map(String);
+  const bounds = [address, workspace, inboundLogMax, inboundLogMaxBytes].map(String);
   const { one: append } = batchFunction<Append, Appended>(functions, keys, {
     name: "append",
     most: BATCH_MAX,
-    toArguments: (appends) => [...head, ...appends.flatMap((each) => toArguments(each, keys))],
+    toArguments: (appends) => [
+      ...bounds,
+      limitedGames().join(","),
+      ...appends.flatMap((each) => toArguments(each, keys)),
+    ],
     toOutputs(reply, appends) {
       const answers = asList(reply);
       for (const lost of answers.slice(appends.length)) {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { connectivityState, credentials, type Client, type Server } from "@grpc/grpc-js";
 import { createHealthService, HEALTH_METHODS } from "../../core/rpc/health-service";
+import { AcceptedTokens } from "../../core/rpc/accepted-tokens";
 import { createCallPace } from "../../core/rpc/call-pace";
 import { listen, type ListenerOptions, type Patience } from "../../core/rpc/listener";
 import {
@@ -51,7 +52,7 @@ async function start(options: Partial<ListenerOptions & Patience> = {}) {
   const rpc = await listen(
     {
       at: { host: "127.0.0.1", port: 0 },
-      tokens: [{ role: "edge", name: "edge", workspaces: undefined, token: TOKENS.edge }],
+      tokens: new AcceptedTokens([{ role: "edge", name: "edge", workspaces: undefined, token: TOKENS.edge }]),
       pace: createCallPace(),
       tls: undefined,
       limitConnections: () => undefined,

@@ -37,7 +37,7 @@ export async function openTestStore(redisUrl: string, options: Partial<StoreOpti
     shards: SHARDS,
     inboundLogMax: 1_000_000,
     inboundLogMaxBytes: 268_435_456,
-    limitedGames: [],
+    limitedGames: () => [],
     heldMaxBytes: 0,
     pushQueueMax: 50_000,
     pushQueueMaxBytes: 64 * 1024 * 1024,

@@ -54,7 +54,7 @@ afterAll(async () => {
 const open = (bounds: { readonly inboundLogMax?: number; readonly inboundLogMaxBytes?: number }) =>
   openTestStore(redis.url, {
     limits: { address: 1_000_000, workspace: 1_000_000 },
-    limitedGames: [LIMITED],
+    limitedGames: () => [LIMITED],
     onDropped: (each) => dropped.push(each),
     ...bounds,
   });
