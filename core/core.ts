@@ -224,7 +224,9 @@ function watchStore(
   const over = new AbortController();
   metrics.store.begin(store.now);
   void metrics.memory.watch(store.readMemory, log, over.signal);
+  void metrics.durability.watch(store.durability, over.signal);
   metrics.backlog.begin({ ...store, shards, heldShards });
+  metrics.workspaces.begin({ ...store, heldShards });
   return async () => over.abort();
 }
 

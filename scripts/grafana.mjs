@@ -75,11 +75,20 @@ const PANELS = [
     ["connections made in 5 minutes", increase("5m", "chatbridge_core_redis_connections_total")],
     ["connections lost in 5 minutes", increase("5m", "chatbridge_core_redis_connection_faults_total")],
     ["sequences ahead of the clock, s", "max(chatbridge_core_sequence_ahead_seconds)"],
+    ["clocks of core and Redis differ, s", "max(abs(chatbridge_core_clock_difference_seconds))"],
     ["rejected because the store is full, in 5 minutes", increase("5m", "chatbridge_core_store_full_total")],
   ]),
-  panel("Memory of Redis", "bytes", 24, [
+  panel("Memory and append-only file of Redis", "bytes", 12, [
     ["{{server}}", "max by (server) (chatbridge_core_redis_memory_bytes)"],
     ["{{server}} can use (0: no limit)", "max by (server) (chatbridge_core_redis_memory_max_bytes)"],
+    ["{{server}} append-only file", "max by (server) (chatbridge_core_redis_append_only_bytes)"],
+  ]),
+  panel("Writes to the disk (0: the last one failed)", "short", 6, [
+    ["{{server}} {{step}}", "min by (server, step) (chatbridge_core_redis_persistence_ok)"],
+  ]),
+  panel("Age of the last backup", "s", 6, [
+    ["complete", "time() - max(chatbridge_core_backup_timestamp_seconds > 0)"],
+    ["failed", "time() - max(chatbridge_core_backup_failed_timestamp_seconds > 0)"],
   ]),
   { row: "Games" },
   panel("Published", "ops", 6, [["{{outcome}}", rate("outcome", "chatbridge_core_published_total")]]),
@@ -125,6 +134,7 @@ const PANELS = [
     ["{{instance}}", "chatbridge_core_shards_held"],
     ["all shards", "max(chatbridge_core_shards)"],
   ]),
+  panel("Workspaces by state", "short", 4, [["{{state}}", "sum by (state) (chatbridge_core_workspaces)"]]),
   panel("Outages, emails and operator events", "short", 4, [
     ["bridges that stopped polling, 1 h", increase("1h", "chatbridge_core_outages_total")],
     ["emails waiting", sum("chatbridge_core_mail_outbox_length")],

@@ -4,9 +4,11 @@ import type { InboundDropped } from "../ports/inbound-log";
 import type { OperatorEventDrop } from "../ports/operator-outbox";
 import { createCallCounts, type CallCounts } from "../rpc/call-counts";
 import { addBacklogMetrics } from "./backlog-metrics";
+import { addDurabilityMetrics } from "./durability-watch";
 import { addMemoryMetrics } from "./memory-watch";
 import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
+import { addWorkspaceMetrics } from "./workspace-metrics";
 
 /** Counts of the tokens and the files that core reads again when they change. */
 export interface RenewedFileCounts {
@@ -66,8 +68,10 @@ export function createCoreMetrics(files: RenewedFileCounts) {
     callCounts: addCallCounts(metrics),
     store: addStoreMetrics(metrics),
     memory: addMemoryMetrics(metrics),
+    durability: addDurabilityMetrics(metrics),
     push: addPushMetrics(metrics),
     backlog: addBacklogMetrics(metrics),
+    workspaces: addWorkspaceMetrics(metrics),
     counts,
   };
 }

@@ -46,6 +46,11 @@ export function addStoreMetrics({ counter, gauge, histograms }: Metrics) {
     "Seconds by which this core's highest sequence is ahead of the service clock; 0 if it is not ahead.",
     () => clock && Math.max(0, newestSequence / US_PER_SECOND - clock() / MS_PER_SECOND),
   );
+  gauge(
+    "chatbridge_core_clock_difference_seconds",
+    "Seconds by which the clock of this core's machine is ahead of the clock of Redis; negative if it is behind.",
+    () => clock && (Date.now() - clock()) / MS_PER_SECOND,
+  );
   const meter: Omit<StoreMeter, "rejected"> = {
     called(name, items, ms, isAnswered) {
       durations(name).observe(ms / MS_PER_SECOND);

@@ -54,6 +54,8 @@ export interface WorkspaceStates {
   ): Promise<StatePage | undefined>;
   /** @param only ids of the workspaces to count; undefined for all workspaces */
   count(only?: ReadonlySet<string>): Promise<StateCounts>;
+  /** Counts the workspaces of a shard, for metrics. The result is undefined while the index of the shard is incomplete. */
+  countShard(shard: number): Promise<StateCounts | undefined>;
   /** Returns the standings of the workspaces that exist, in the order of `ids`. */
   read(ids: readonly string[]): Promise<readonly Standing[]>;
 }

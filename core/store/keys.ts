@@ -51,6 +51,9 @@ import { shardOf } from "../domain/shard";
  * | `:sealed:<kind>` of shard 0 only | zset | as `:sealed:<kind>:<id>` | put_sealed, read_sealed, take_sealed: tokens' names and ids of the entries, by the time of the last use, µs |
  *
  * In addition, the key `cb:shards` contains the number of shards, which is fixed when core starts for the first time.
+ * `deploy/backup/backup.sh` writes the keys `cb:backup` and `cb:backupfailed`, or on a cluster `:backup` and
+ * `:backupfailed` after the prefix of each shard: the times of the last complete and of the last failed backup, in
+ * seconds since the epoch.
  */
 export type Keys = ReturnType<typeof createKeys>;
 
@@ -81,4 +84,16 @@ export function createKeys(shards: number) {
     /** The prefix of the shard that stores the registry of the groups of followers, and the sealed entries. */
     registry: prefix(REGISTRY_SHARD),
   };
+}
+
+/** The names of the keys of the times of backups. */
+interface BackupKeys {
+  readonly complete: string;
+  readonly failed: string;
+}
+
+/** Returns the keys of the times of backups: on a cluster, those of each shard, because each master has its own backup. */
+export function backupKeys({ prefixes }: Keys, isOneMaster: boolean): readonly BackupKeys[] {
+  const starts = isOneMaster ? ["cb"] : prefixes;
+  return starts.map((start) => ({ complete: `${start}:backup`, failed: `${start}:backupfailed` }));
 }

@@ -6,7 +6,7 @@ import type { Redis } from "./redis/redis";
 import { asText } from "./redis/reply";
 
 /** Returns the value of a field of a reply to INFO; undefined when the reply does not contain the field. */
-function fieldOf(info: string, name: string): string | undefined {
+export function fieldOf(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
 }
 

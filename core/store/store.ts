@@ -5,6 +5,7 @@ import { createBacklog } from "./backlog";
 import { createChangeLog } from "./change-log";
 import { createRedisClock } from "./clock";
 import { createDeliveryLog } from "./delivery-log";
+import { createDurability } from "./durability";
 import { createEventTraces } from "./event-traces";
 import { createFailedEvents } from "./failed-events";
 import { createFollowLog } from "./follow-log";
@@ -117,6 +118,7 @@ export async function openStore(options: StoreOptions) {
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),
+      durability: createDurability(redis, keys),
       hourCounts: requestCounts.hourCounts,
       refusedRequests: requestCounts.refusedRequests,
       /** The bounds that are in effect. */

@@ -128,6 +128,15 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
       const sum = (i: number): number => shards.reduce((total, counts) => total + asNumber(counts[i]), 0);
       return Object.fromEntries(WORKSPACE_STATES.map((state, i) => [state, sum(i)])) as StateCounts;
     },
+    async countShard(shard) {
+      // Reads only: a state that has ended by itself is counted correctly once the watch of the shard has computed it.
+      const ranks = WORKSPACE_STATES.map((state) => STATE_RANKS[state]);
+      const [isComplete, ...counts] = asList(
+        await functions.call("count_states", keys.prefix(shard), ["0", ...ranks]),
+      ).map(asNumber);
+      if (isComplete !== 1) return undefined;
+      return Object.fromEntries(WORKSPACE_STATES.map((state, i) => [state, counts[i] ?? 0])) as StateCounts;
+    },
     read,
   };
 }

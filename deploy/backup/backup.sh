@@ -36,9 +36,14 @@ EX_CONFIG=78
 RETRY_SECONDS=60
 # Unfinished files of a killed run are removed after this time.
 STALE_MINUTES=1440
+# Maximum time for storing the time of a backup.
+NOTE_SECONDS=10
+# Maximum number of shards that core accepts (SHARDS).
+SHARDS_MAX=1024
 
 # The log levels are the same as in the other processes.
 INFO=info
+WARN=warn
 ERROR=error
 
 # log LEVEL MESSAGE [FIELD VALUE]... writes one JSON line. Quotes, backslashes and control characters are removed from
@@ -112,14 +117,56 @@ age_of_newest() {
 redis_host=${REDIS_ADDRESS%:*}
 redis_port=${REDIS_ADDRESS##*:}
 
+# Reads the password again each time, because it may have been changed.
+read_password() {
+  [ -n "$REDIS_AUTH_FILE" ] || return 0
+  REDISCLI_AUTH=$(cat "$REDIS_AUTH_FILE") || return 1
+  export REDISCLI_AUTH
+}
+
+# note NAME SECONDS stores a time in Redis, where core reads it for its metrics: as `cb:NAME`, or, on a master of a
+# cluster, as `:NAME` after the prefix of each shard of this master (core/store/keys.ts). A backup is complete without
+# this time, so a failure is only logged.
+note() {
+  [ "$what" = redis ] || return 0
+  note_commands "$1" "$2" >"$output.commands"
+  timeout "$NOTE_SECONDS" redis-cli -h "$redis_host" -p "$redis_port" <"$output.commands" >"$output" 2>&1 ||
+    echo "redis-cli failed" >>"$output"
+  rm -f "$output.commands"
+  # A master answers MOVED for the shards of other masters, and an empty line for shards that do not exist.
+  if reason=$(grep -v -e '^OK$' -e '^[01]$' -e '^MOVED ' -e '^$' "$output"); then
+    log "$WARN" "the time of a backup could not be stored, so metrics do not show it" reason "$reason"
+  fi
+}
+
+# A complete backup also ends the failure of an earlier one.
+note_commands() {
+  if ! is_cluster; then
+    echo "SET cb:$1 $2"
+    [ "$1" != backup ] || echo "DEL cb:backupfailed"
+    return
+  fi
+  script="if redis.call('EXISTS', KEYS[1]) == 0 then return end redis.call('SET', KEYS[2], ARGV[1])"
+  script="$script if KEYS[3] then redis.call('DEL', KEYS[3]) end return 1"
+  shard=0
+  while [ "$shard" -lt "$SHARDS_MAX" ]; do
+    keys="cb:{s$shard}:statechecks cb:{s$shard}:$1"
+    if [ "$1" = backup ]; then keys="3 $keys cb:{s$shard}:backupfailed"; else keys="2 $keys"; fi
+    echo "EVAL \"$script\" $keys $2"
+    shard=$((shard + 1))
+  done
+}
+
+is_cluster() {
+  timeout "$NOTE_SECONDS" redis-cli -h "$redis_host" -p "$redis_port" info cluster 2>/dev/null |
+    grep -q '^cluster_enabled:1'
+}
+
 # take FILE writes a copy of the data to FILE.
 take() {
   case $what in
     redis)
-      if [ -n "$REDIS_AUTH_FILE" ]; then
-        REDISCLI_AUTH=$(cat "$REDIS_AUTH_FILE") || return 1
-        export REDISCLI_AUTH
-      fi
+      read_password || return 1
       # As for a new replica, Redis sends a point-in-time snapshot, which includes its functions.
       run redis-cli -h "$redis_host" -p "$redis_port" --rdb "$1"
       ;;
@@ -144,11 +191,15 @@ write_backup() {
     sync "$BACKUPS"
     size=$(stat -c %s "$BACKUPS/$name")
     log "$INFO" "a backup was written" file "$name" bytes "$size" seconds $(($(date +%s) - begun))
+    # The copy contains what Redis contained when the backup began.
+    note backup "$begun"
     prune
   else
     rm -f "$partial"
     partial=
     log "$ERROR" "a backup could not be written" reason "$(cat "$output")"
+    # Usually, the time cannot be stored for the reason that is already in the log.
+    note backupfailed "$(date +%s)" >/dev/null
     return 1
   fi
 }
@@ -260,6 +311,6 @@ esac
 child=
 partial=
 output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+trap 'rm -f "$output" "$output.commands"' EXIT
 trap stop TERM INT
 case $command in now) write_backup ;; *) "$command" "$@" ;; esac

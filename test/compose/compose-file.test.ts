@@ -135,7 +135,7 @@ describe("docker-compose.yml", () => {
 
   test.each([
     ["store", ["backup", "core", "redis", "restore"]],
-    ["metrics", ["core", "dashboard", "edge", "prometheus"]],
+    ["metrics", ["core", "dashboard", "edge", "node-exporter", "prometheus"]],
   ])("connects the internal network %s only to %j", (network, names) => {
     const connected = services.filter(([, { networks = [] }]) => networks.includes(network));
     expect(connected.map(([name]) => name).toSorted()).toEqual(names);

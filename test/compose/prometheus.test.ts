@@ -47,19 +47,23 @@ describe("the files of Prometheus:", () => {
   });
 
   test.each(eachAlert)(
-    "%s has a severity, says what to do, and names an existing section",
-    (_name, alert) => {
+    "%s has a severity, says what to do, and names its own section of docs/alerts.md",
+    (name, alert) => {
       const { summary, description, guide } = alert.annotations;
       expect(["critical", "warning", "info"]).toContain(alert.labels.severity);
       expect(summary.length).toBeGreaterThan(10);
       expect(description.length).toBeGreaterThan(summary.length);
-      const [path = "", section] = guide.split("#");
-      const headings = [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-        heading.toLowerCase().replaceAll(" ", "-"),
-      );
-      if (section !== undefined) expect(headings).toContain(section);
+      expect(guide).toBe(`docs/alerts.md#${name.toLowerCase()}`);
+      const [, section = ""] = read("docs/alerts.md").split(`\n#### ${name}\n`);
+      const [own = ""] = section.split("\n#");
+      expect(own).toMatch(/^\n.{30,}(?:.|\n)*\n\n\*\*Do\*\*: .{30,}/);
     },
   );
+
+  test("docs/alerts.md describes exactly the alerts, in the order of the rules", () => {
+    const headings = [...read("docs/alerts.md").matchAll(/^#### (ChatBridge\w+)$/gm)];
+    expect(headings.map(([, name]) => name)).toEqual(alerts.map(({ alert }) => alert));
+  });
 
   test("docs/metrics.md lists exactly the alerts, with their severities and summaries", () => {
     const [, section = ""] = METRICS_PAGE.split("\n## Alerts\n");
@@ -75,13 +79,15 @@ describe("the files of Prometheus:", () => {
 
   test("docs/metrics.md lists exactly the metrics that each alert reads", () => {
     const [, section = ""] = METRICS_PAGE.split("\n## Alerts\n");
-    const rows = [...section.matchAll(/^\| (`(?:up|chatbridge_)[^|]*?) +\| (`ChatBridge[^|]*?) +\|$/gm)];
+    const rows = [
+      ...section.matchAll(/^\| (`(?:up|chatbridge_|node_)[^|]*?) +\| (`ChatBridge[^|]*?) +\|$/gm),
+    ];
     const quoted = (cell = "") => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name);
     const documented = rows.flatMap(([, metrics, names]) =>
       quoted(names).flatMap((name) => quoted(metrics).map((metric) => `${name} reads ${metric}`)),
     );
     const defined = alerts.flatMap(({ alert, expr }) => {
-      const metrics = expr.match(/\b(?:up|chatbridge_\w+)(?=[^\w"-])/g) ?? [];
+      const metrics = expr.match(/\b(?:up|(?:chatbridge|node)_\w+)(?=[^\w"-])/g) ?? [];
       const names = new Set(metrics.map((metric) => metric.replace(/_bucket$/, "")));
       return [...names].map((name) => `${alert} reads ${name}`);
     });
