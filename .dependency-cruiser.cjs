@@ -19,7 +19,7 @@ const CORE_OF_GAME_TESTS = [
 ];
 /** The files of runtime/ that the bridges' shared package contains. */
 const RUNTIME_OF_BRIDGES =
-  "^runtime/(listen-fault|logger|misspelled-settings|public-address|request-timeouts|run-process|settings)\\.ts$";
+  "^runtime/(listen-fault|logger|misspelled-settings|prompter|public-address|request-timeouts|run-process|settings)\\.ts$";
 const ARROWS = {
   "^contract/": [],
   "^core/domain/": ["^contract/"],
@@ -85,7 +85,7 @@ const ARROWS = {
     "^contract/",
     "^proto/(gen/|json/|codes\\.ts$)",
     "^runtime/",
-    "^kit/(signature|secret-form|events|poll|poller|cursor-store|serial-queues|back-off|terminal-colour|check/http-client)\\.ts$",
+    "^kit/(signature|secret-form|events|poll|poller|cursor-store|durable-file|serial-queues|back-off|terminal-colour|check/http-client)\\.ts$",
     "^kit/game/",
   ],
   // The fake core speaks core's protocol, with core's own code for requests, and without its store.

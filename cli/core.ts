@@ -110,6 +110,9 @@ async function withCore<Methods extends Client, T>(
   }
 }
 
+/** Returns the operator's token of the settings. Throws a `CliFailure`. */
+export const operatorToken = (cli: Cli): string => readConnection("operator", cli).token;
+
 function readConnection(role: Role, { environment, options }: Cli): CoreConnection {
   const { core = environment["CORE_ADDRESS"], tokenFile } = options();
   const CORE_TOKEN = readToken(role, environment, tokenFile);

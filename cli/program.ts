@@ -13,6 +13,8 @@ import { addListen } from "./listen";
 import { addPublish } from "./publish";
 import { addRequests } from "./requests";
 import { addSendTestOperatorEvent } from "./operator-events";
+import { addSetup } from "./setup/setup-command";
+import { addSignIn } from "./sign-in";
 import { addSendTest } from "./send-test";
 import { addSignatureCommands } from "./signature-commands";
 import { addTail } from "./tail";
@@ -33,15 +35,16 @@ Settings, from the environment:
   CORE_TOKEN_FILE   a file with the token, read if CORE_TOKEN is unset; --token-file overrides both
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
+  DASHBOARD_INSIDE, DASHBOARD_URL   addresses of the dashboard for this program and for people, for sign-in
   BASE_URL          base address of the service for bridges (http://127.0.0.1:8080), for listen and new workspaces
   WORKSPACE_ID      id of a workspace, for listen
   SIGNING_SECRET    the secret for listen, sign and verify
   NO_COLOR, FORCE_COLOR   1 turns colour off or on; by default, only a terminal shows colour
 
 Roles of tokens:
-  publish, tail events              a token with the role game
-  listen, fake-core, sign, verify   no token
-  all other commands                a token with the role operator
+  publish, tail events                     a token with the role game
+  listen, fake-core, setup, sign, verify   no token
+  all other commands                       a token with the role operator
 
 Exit codes:
 ${exitCodes.join("\n")}
@@ -98,6 +101,8 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   addListen(program, cli);
   addFakeCore(program, cli);
   addSignatureCommands(program, cli);
+  addSetup(program, cli);
+  addSignIn(program, cli);
   return program;
 }
 

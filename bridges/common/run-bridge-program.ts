@@ -12,7 +12,7 @@ import { settingsHelp } from "./help";
 import type { BridgeInit } from "./init/bridge-init";
 import { readInitArguments } from "./init/init-arguments";
 import { initHelp } from "./init/init-help";
-import { EXIT_INTERRUPTED, Interrupted } from "./init/prompter";
+import { EXIT_INTERRUPTED, Interrupted } from "../../runtime/prompter";
 import { Init, standardFile, type InitProgram } from "./init/run-init";
 import { environmentOf, readAll, type OwnSettings } from "./read-table";
 import type { RoomState } from "./rooms";

@@ -7,6 +7,7 @@ import {
   type Workspace,
 } from "../../proto/gen/chatbridge/v1/workspace";
 import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
+import { signInPath } from "../../runtime/sign-in-link";
 import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 
@@ -81,14 +82,7 @@ function shown({ workspace, signingSecret }: CreateWorkspaceResponse): DemoWorks
 /** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault when the request fails. */
 export async function signInLink(dashboard: string, operatorToken: string): Promise<string> {
   try {
-    const answer = await fetch(`${dashboard}/api/sign-in-links`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${operatorToken}`, "x-dashboard": "1" },
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    });
-    const { path, message } = (await answer.json()) as { path?: string; message?: string };
-    if (path === undefined) throw new Error(message);
-    return `${dashboard}${path}`;
+    return `${dashboard}${await signInPath(dashboard, operatorToken)}`;
   } catch (error) {
     throw new StartFault(`Cannot get a sign-in link from the dashboard: ${(error as Error).message}`);
   }

@@ -33,7 +33,7 @@ test("--help says once which commands need a token of which role", async () => {
   const [, roles = ""] = /^Roles of tokens:\n((?: {2}.+\n)+)/m.exec(stdout) ?? [];
   expect(roles.split("\n").map((line) => line.trim().split(/ {3,}/))).toEqual([
     ["publish, tail events", "a token with the role game"],
-    ["listen, fake-core, sign, verify", "no token"],
+    ["listen, fake-core, setup, sign, verify", "no token"],
     ["all other commands", "a token with the role operator"],
     [""],
   ]);

@@ -1,7 +1,7 @@
 import { readSettings, SettingsError } from "../../../runtime/settings";
 import type { Setting, SettingTable } from "../setting";
 import type { Answers, Question } from "./bridge-init";
-import type { Prompter } from "./prompter";
+import type { Prompter } from "../../../runtime/prompter";
 
 export interface Sources {
   /** The answers of flags and environment variables, about which the user is not asked. */

@@ -9,7 +9,7 @@ import type { Answers, BridgeInit, Finding, Question } from "./bridge-init";
 import { checkAddress, checkWorkspace } from "./check-workspace";
 import { collectAnswers } from "./collect-answers";
 import type { InitArguments } from "./init-arguments";
-import { Prompter } from "./prompter";
+import { Prompter } from "../../../runtime/prompter";
 import { findServiceCli, type ServiceCli } from "./service-cli";
 import { readSettingsFile, writeSettingsFile } from "./settings-file";
 import { startLine } from "./start-line";
