@@ -22,9 +22,19 @@ const SUITES = {
    * file, the Helm chart, `npm start`, and the comparisons of parsers on random input.
    */
   extras: [
-    ...["browser", "demo", "cli", "docs", "odd-answers", "compose", "helm", "local", "scripts", "fuzz"].map(
-      (folder) => `test/${folder}`,
-    ),
+    ...[
+      "browser",
+      "demo",
+      "cli",
+      "docs",
+      "odd-answers",
+      "compose",
+      "helm",
+      "local",
+      "scripts",
+      "setup",
+      "fuzz",
+    ].map((folder) => `test/${folder}`),
     "kit/test/check",
     "kit/test/package",
     "kit/game/test/package",

@@ -89,8 +89,12 @@ function redisFaults(): readonly string[] {
 }
 
 function proxyFaults({ proxy }: SetupAnswers): readonly string[] {
-  if (proxy === "none" || findProgram(proxy) !== undefined) return [];
-  return [`${proxy} is not installed: run apt-get install ${proxy}, or choose another proxy with --proxy`];
+  if (proxy === "none") return [];
+  const missing = [
+    { program: proxy, debian: proxy },
+    { program: "nft", debian: "nftables" },
+  ].filter(({ program }) => findProgram(program) === undefined);
+  return missing.map(({ program, debian }) => `${program} is not installed: run apt-get install ${debian}`);
 }
 
 const STOP = "stop the other program (ss -ltnp lists it)";

@@ -1,51 +1,69 @@
 import type { SetupAnswers } from "./answers";
-import { gameTokenPath, PATHS } from "./paths";
+import { FIREWALL_UNIT, gameTokenPath, PATHS } from "./paths";
+import type { Step } from "./write-files";
 
 /** Returns the lines that say what to do after `setup` has written the files. */
-export function nextSteps(answers: SetupAnswers): readonly string[] {
-  const { hooks, dashboard, games } = answers;
+export function nextSteps(answers: SetupAnswers, steps: readonly Step[]): readonly string[] {
+  const changed = new Set(
+    steps.filter(({ does }) => does !== "keep" && does !== "differ").map(({ path }) => path),
+  );
+  const isFirst = steps.some(({ path, does }) => path === PATHS.coreEnv && does === "create");
+  const commands = isFirst ? firstCommands(answers) : laterCommands(answers, changed);
   return [
     "",
-    "Run these commands next:",
-    "",
-    ...indented([
-      `sysctl -p ${PATHS.sysctl}`,
-      "systemctl daemon-reload",
-      "systemctl enable --now chat-bridge-redis chat-bridge-core chat-bridge-edge chat-bridge-backup.timer",
-      'curl -sS http://127.0.0.1:8081/ready     # answers {"ready":true …} when everything works',
-      ...proxyCommands(answers),
-    ]),
-    "",
-    "Let only these ports in from outside: 22 (SSH), 80 and 443. All others listen on 127.0.0.1. With ufw:",
-    "",
-    ...indented(["ufw allow 22/tcp && ufw allow 80/tcp && ufw allow 443/tcp && ufw enable"]),
-    ...(answers.proxy === "none"
-      ? []
-      : ["", "With nftables, also limit the connections of one address to the proxy:", ""]),
-    ...(answers.proxy === "none" ? [] : indented(firewallCommands())),
-    "",
-    `Sign in to the dashboard, https://${dashboard}, with a link that works once:`,
-    "",
-    ...indented(["chat-bridge sign-in"]),
-    "",
-    "Copy to a safe place, not on this machine and not beside the backups of the data:",
-    "",
-    ...indented([
-      `${PATHS.settings}   # core.env has SECRETS_KEY: without this key, nobody can read the signing secrets`,
-    ]),
-    "",
-    ...(games.length === 0 ? [] : gameLines(games)),
-    `Bridges use https://${hooks}. docs/one-machine.md describes backups, upgrades and monitoring.`,
+    ...(commands.length === 0
+      ? ["Nothing has changed."]
+      : ["Run these commands next:", "", ...indented(commands)]),
+    ...(isFirst ? advice(answers) : []),
+    ...gameLines(answers.games.filter((game) => changed.has(gameTokenPath(game)))),
   ];
 }
 
 const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`);
 
+function firstCommands(answers: SetupAnswers): readonly string[] {
+  return [
+    `sysctl -p ${PATHS.sysctl}`,
+    "systemctl daemon-reload",
+    `systemctl enable --now ${unitsOf(answers).join(" ")}`,
+    "curl -sS http://127.0.0.1:8081/ready    # shows that the edge, core and Redis work",
+    ...proxyCommands(answers),
+  ];
+}
+
+/** Returns the commands that apply the changes of a later run. */
+function laterCommands(answers: SetupAnswers, changed: ReadonlySet<string>): readonly string[] {
+  const units = unitsOf(answers);
+  const isChanged = (unit: string): boolean =>
+    changed.has(`${PATHS.units}/${unit.includes(".") ? unit : `${unit}.service`}`);
+  const restarted = units.filter(
+    (unit) =>
+      isChanged(unit) ||
+      (unit === "chat-bridge-core" && changed.has(PATHS.coreEnv)) ||
+      (unit === "chat-bridge-edge" && changed.has(PATHS.edgeEnv)),
+  );
+  const isTokenNew = changed.has(PATHS.coreTokens) && !restarted.includes("chat-bridge-core");
+  return [
+    ...(changed.has(PATHS.sysctl) ? [`sysctl -p ${PATHS.sysctl}`] : []),
+    ...([...units, "chat-bridge-backup"].some(isChanged) ? ["systemctl daemon-reload"] : []),
+    ...(restarted.length === 0
+      ? []
+      : [`systemctl enable ${restarted.join(" ")}`, `systemctl restart ${restarted.join(" ")}`]),
+    ...(isTokenNew ? ["systemctl reload chat-bridge-core"] : []),
+    ...(changed.has(PATHS.caddyfile) || changed.has(PATHS.nginxConf) ? proxyCommands(answers) : []),
+  ];
+}
+
+function unitsOf({ proxy }: SetupAnswers): readonly string[] {
+  const always = ["chat-bridge-redis", "chat-bridge-core", "chat-bridge-edge", "chat-bridge-backup.timer"];
+  return proxy === "none" ? always : [...always, FIREWALL_UNIT.replace(/\.service$/, "")];
+}
+
 function proxyCommands({ proxy, hooks, dashboard, certificates }: SetupAnswers): readonly string[] {
   switch (proxy) {
     case "caddy":
       return [
-        `install -m 644 ${PATHS.caddyfile} /etc/caddy/Caddyfile     # replaces Caddy's settings`,
+        `install -m 644 ${PATHS.caddyfile} /etc/caddy/Caddyfile    # replaces Caddy's settings`,
         "systemctl reload caddy",
       ];
     case "nginx":
@@ -63,15 +81,33 @@ function proxyCommands({ proxy, hooks, dashboard, certificates }: SetupAnswers):
   }
 }
 
-const firewallCommands = (): readonly string[] => [
-  `install -D -m 644 ${PATHS.firewall} /etc/nftables.d/chat-bridge.nft`,
-  `grep -qs nftables.d /etc/nftables.conf || echo 'include "/etc/nftables.d/*.nft"' >> /etc/nftables.conf`,
-  "systemctl enable --now nftables && nft -f /etc/nftables.d/chat-bridge.nft",
-];
+function advice({ hooks, dashboard }: SetupAnswers): readonly string[] {
+  return [
+    "",
+    "Let only the ports 22 (SSH), 80 and 443 in. All others listen on 127.0.0.1. With ufw:",
+    "",
+    ...indented(["ufw allow 22/tcp && ufw allow 80/tcp && ufw allow 443/tcp && ufw enable"]),
+    "",
+    `Sign in to the dashboard, https://${dashboard}, with a link that works once:`,
+    "",
+    ...indented(["chat-bridge sign-in"]),
+    "",
+    "Copy to a safe place, which is neither this machine nor the place of the backups:",
+    "",
+    ...indented([
+      `${PATHS.settings}    # without SECRETS_KEY in core.env, nobody can read the signing secrets`,
+    ]),
+    "",
+    `Bridges use https://${hooks}. docs/one-machine.md describes backups, upgrades and monitoring.`,
+  ];
+}
 
-const gameLines = (games: readonly string[]): readonly string[] => [
-  "Tokens of games, for CORE_TOKEN_FILE of the game (core listens at 127.0.0.1:50051):",
-  "",
-  ...indented(games.map(gameTokenPath)),
-  "",
-];
+function gameLines(games: readonly string[]): readonly string[] {
+  if (games.length === 0) return [];
+  return [
+    "",
+    "New tokens, for CORE_TOKEN_FILE of a game on this machine, or CORE_TOKEN; core listens at 127.0.0.1:50051:",
+    "",
+    ...indented(games.map(gameTokenPath)),
+  ];
+}

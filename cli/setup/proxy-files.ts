@@ -2,10 +2,13 @@ import type { Certificates, SetupAnswers } from "./answers";
 import { FIREWALL_UNIT, PATHS } from "./paths";
 import { filled, type Change } from "./templates";
 
+interface ProxyFile {
+  readonly path: string;
+  readonly text: string;
+}
+
 /** Returns the configuration of the proxy, and the rules of the firewall that limit its connections. */
-export function proxyFiles(
-  answers: SetupAnswers,
-): readonly { readonly path: string; readonly text: string }[] {
+export function proxyFiles(answers: SetupAnswers): readonly ProxyFile[] {
   switch (answers.proxy) {
     case "caddy":
       return [{ path: PATHS.caddyfile, text: caddyfile(answers) }, ...firewall()];

@@ -1,5 +1,3 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { Interrupted, Prompter } from "../../runtime/prompter";
 import { answer, type Cli, type CliCommand } from "../cli";
@@ -11,6 +9,7 @@ import { nextSteps } from "./next-steps";
 import { PATHS } from "./paths";
 import { plannedFiles } from "./planned-files";
 import { collectAnswers, InvalidAnswers, Questions, type AnswerOptions } from "./questions";
+import { setOwners } from "./owners";
 import { collectSecrets } from "./secrets";
 import { stepsTo, writeFiles, type Step } from "./write-files";
 
@@ -108,7 +107,7 @@ async function run(cli: Cli, options: SetupOptions, files: KnownFiles, prompter:
   answer(cli, { written: true, files: steps.map(summary), notes }, [
     ...linesOf(steps),
     ...notes,
-    ...nextSteps(answers),
+    ...nextSteps(answers, steps),
   ]);
 }
 
@@ -152,32 +151,6 @@ function linesOf(steps: readonly Step[]): readonly string[] {
         ];
     }
   });
-}
-
-/** Creates the users and folders, and sets the owners and modes of all files. Returns notes for the user. */
-function setOwners(files: KnownFiles): readonly string[] {
-  const isHere = files.root === "/";
-  const root = isHere ? [] : [`--root=${files.root}`];
-  const commands: readonly (readonly string[])[] = [
-    ["systemd-sysusers", ...root, files.locate(PATHS.sysusers)],
-    ["systemd-tmpfiles", "--create", ...root, files.locate(PATHS.tmpfiles)],
-  ];
-  mkdirSync(files.locate("/etc"), { recursive: true });
-  for (const [program = "", ...args] of commands) {
-    const { status, stderr, error } = spawnSync(program, args, { encoding: "utf8" });
-    if (status === 0) continue;
-    const reason = error?.message ?? stderr.trim();
-    const command = [program, ...args].join(" ");
-    if (isHere)
-      throw new CliFailure(
-        EXIT.CANNOT_WRITE,
-        `${command} failed, so the files still belong to root: ${reason}`,
-      );
-    return [
-      `The files belong to the current user. On the machine, run systemd-sysusers and systemd-tmpfiles --create (here: ${reason}).`,
-    ];
-  }
-  return [];
 }
 
 function faultsFailure(title: string, faults: readonly string[]): CliFailure {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
-import { replaceDurably } from "../../kit/durable-file";
+import { createDurably, replaceDurably } from "../../kit/durable-file";
 import type { KnownFiles } from "./known-files";
 import { PATHS } from "./paths";
 import type { PlannedFile } from "./planned-files";
@@ -64,7 +64,8 @@ export async function writeFiles(steps: readonly Step[], files: KnownFiles): Pro
     const isPrivate = path.startsWith(PATHS.settings) || path.startsWith("/var/");
     mkdirSync(dirname(dirname(located)), { recursive: true, mode: FOLDER_ALL_READ });
     mkdirSync(dirname(located), { recursive: true, mode: isPrivate ? FOLDER_OWNER_ONLY : FOLDER_ALL_READ });
-    await replaceDurably(located, next);
+    // The user of Redis owns the folder of the file of users, so root must not follow a link there.
+    await (path === PATHS.redisUsers ? createDurably(located, next) : replaceDurably(located, next));
     await chmod(located, isPrivate ? OWNER_ONLY : ALL_READ);
   }
 }

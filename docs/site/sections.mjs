@@ -41,6 +41,7 @@ const READERS = [
       "docs/operator-guide.md",
       "docs/answers/operating.md",
       "docs/install.md",
+      "docs/one-machine.md",
       "docs/kubernetes.md",
       "deploy/helm/chat-bridge/README.md",
       "docs/settings.md",

@@ -1,14 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  findCaddy,
   findChromium,
   findEjabberd,
   findHaproxy,
   findInspircd,
+  findNginx,
   findNgircd,
   findPromtool,
   findProsody,
   findShellcheck,
+  findSystemd,
 } from "../programs/apt";
 import {
   findGatewayApi,
@@ -68,6 +71,9 @@ const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] =
   [/prosody|ejabberd/i, installSlixmpp],
   [/\bfindHaproxy\(/, findHaproxy],
   [/\bfindPromtool\(/, findPromtool],
+  [/\bfindNginx\(/, findNginx],
+  [/\bfindCaddy\(/, findCaddy],
+  [/\bfindSystemd\(/, findSystemd],
   [/\bfindShellcheck\(/, findShellcheck],
   [/\bstartSynapse\(/, installSynapse],
   [/\bstartEncryptedMember\(/, installNio],

@@ -38,6 +38,10 @@ const EJABBERD = { name: "ejabberd", command: "ejabberdctl", package: "ejabberd"
 const PROMTOOL = { name: "promtool", command: "promtool", package: "prometheus", size: "150 MB" };
 const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellcheck", size: "20 MB" };
 const HAPROXY = { name: "HAProxy", command: "haproxy", package: "haproxy", size: "5 MB" };
+const NGINX = { name: "nginx", command: "nginx", package: "nginx-light", size: "5 MB" };
+const CADDY = { name: "Caddy", command: "caddy", package: "caddy", size: "40 MB" };
+/** The programs that check units, and create users and folders. */
+const SYSTEMD = { name: "systemd", command: "systemd-analyze", package: "systemd", size: "20 MB" };
 
 /** All Debian packages that the tests need, except Redis, which `npm start` also installs. */
 export const APT_PROGRAMS: readonly AptProgram[] = [
@@ -49,6 +53,9 @@ export const APT_PROGRAMS: readonly AptProgram[] = [
   PROMTOOL,
   SHELLCHECK,
   HAPROXY,
+  NGINX,
+  CADDY,
+  SYSTEMD,
 ];
 
 // Each function returns the path of its program, and installs the program first if it is missing. Each throws if the
@@ -61,6 +68,9 @@ export const findEjabberd = (say?: Say): Promise<string> => findAptProgram(EJABB
 export const findPromtool = (say?: Say): Promise<string> => findAptProgram(PROMTOOL, say);
 export const findShellcheck = (say?: Say): Promise<string> => findAptProgram(SHELLCHECK, say);
 export const findHaproxy = (say?: Say): Promise<string> => findAptProgram(HAPROXY, say);
+export const findNginx = (say?: Say): Promise<string> => findAptProgram(NGINX, say);
+export const findCaddy = (say?: Say): Promise<string> => findAptProgram(CADDY, say);
+export const findSystemd = (say?: Say): Promise<string> => findAptProgram(SYSTEMD, say);
 
 async function findAptProgram(wanted: AptProgram, say: Say = () => undefined): Promise<string> {
   await installMissing([wanted], say);
