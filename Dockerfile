@@ -29,9 +29,7 @@ COPY bridges/xmpp/README.md bridges/xmpp/README.md
 # npm run build fails if VERSION is set but differs from the version in package.json.
 ARG VERSION=unknown
 ARG COMMIT=unknown
-# --no-workspaces removes the link to the kit, because the kit's folder is not in the image.
 RUN VERSION=${VERSION} COMMIT=${COMMIT} npm run --silent build \
-  && npm prune --omit=dev --no-workspaces \
   && node scripts/prune-image.mjs .
 
 FROM ${NODE_IMAGE}

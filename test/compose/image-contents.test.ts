@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
@@ -11,6 +20,13 @@ const MOST_BYTES = 30 * MEGABYTE;
 const PROGRAMS = ["core", "edge", "cli", "deploy/compose", "demo/game", "demo/chat"];
 
 const EXTERNAL = JSON.parse(readFileSync(join(ROOT, "scripts/external-libraries.json"), "utf8")) as string[];
+
+/** Files in `node_modules` that only development needs. */
+const DEVELOPMENT = [
+  "node_modules/.package-lock.json",
+  "node_modules/fast-check",
+  "node_modules/@types/jest",
+];
 
 const folder = testFolder();
 
@@ -24,9 +40,12 @@ beforeAll(() => {
   const packages = listed.split("\n").filter((path) => path.startsWith(join(ROOT, "node_modules/")));
   expect(packages.length).toBeGreaterThan(50);
   for (const path of packages) {
-    // The links in node_modules are npm workspaces, which are not in the image.
+    // The links in node_modules are npm workspaces, whose folders are not in the image.
     if (lstatSync(path).isDirectory()) cpSync(path, join(folder, relative(ROOT, path)), { recursive: true });
   }
+  for (const path of DEVELOPMENT) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  symlinkSync("../kit", join(folder, "node_modules/chat-bridge-kit"));
+  cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
   cpSync(join(ROOT, "dist"), join(folder, "dist"), { recursive: true });
   mkdirSync(join(folder, "dist/core/test"));
   execFileSync(process.execPath, [join(ROOT, "scripts/prune-image.mjs"), folder]);
@@ -43,6 +62,13 @@ test("the image contains no source maps, TypeScript, Markdown or native code, an
   const kept = paths().filter((path) => unwanted.test(path) && !/licen[cs]e[^/]*$/i.test(path));
   expect(kept).toEqual([]);
   expect(existsSync(join(folder, "dist/core/test"))).toBe(true);
+});
+
+test("the image contains no packages for development, no npm workspaces and no files of npm", () => {
+  const development = [...DEVELOPMENT, "node_modules/chat-bridge-kit"];
+  expect(development.filter((path) => existsSync(join(folder, path)))).toEqual([]);
+  const links = readdirSync(join(folder, "node_modules"), { recursive: true, withFileTypes: true });
+  expect(links.filter((entry) => entry.isSymbolicLink())).toEqual([]);
 });
 
 test("the image contains the license of each package that has one", () => {
