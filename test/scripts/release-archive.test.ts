@@ -178,6 +178,18 @@ test.each([[[]], [["core"]], [["edge"]]])(
   },
 );
 
+test("a command reads the settings of the machine, unless the environment has them", () => {
+  const settings = join(folder, "cli.env");
+  writeFileSync(settings, "CORE_ADDRESS=127.0.0.1:1\nCORE_TOKEN=a-token-of-the-file\n");
+  const run = (environment: Record<string, string>) => {
+    const options = { encoding: "utf8", env: { PATH, ...environment }, cwd: "/" } as const;
+    return spawnSync(launcher, ["workspace", "list"], options).stderr;
+  };
+  expect(run({ CLI_ENV_FILE: settings })).toContain("127.0.0.1:1 ");
+  expect(run({ CLI_ENV_FILE: settings, CORE_ADDRESS: "127.0.0.1:2" })).toContain("127.0.0.1:2 ");
+  expect(run({ CLI_ENV_FILE: join(folder, "missing.env") })).toContain("CORE_TOKEN");
+});
+
 test("core and the edge run from the unpacked archive with only Node, also through a link", async () => {
   const link = join(folder, "link");
   symlinkSync(launcher, link);
