@@ -48,7 +48,12 @@ test("docs/kubernetes.md lists the defaults and the comments of all values", () 
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   test("helm lint --strict finds no fault", async () => {
     // `helm lint` has no option that simulates a cluster with the Prometheus Operator.
-    const options = [...valuesOf(example), "--set", "serviceMonitor.enabled=false", "--strict"];
+    const options = [
+      ...valuesOf(example),
+      "--set",
+      "serviceMonitor.enabled=false,prometheusRule.enabled=false",
+      "--strict",
+    ];
     expect(await helm(["lint"], options)).toMatchObject({ code: 0 });
   });
 
@@ -82,7 +87,7 @@ describe("custom resources", () => {
     },
     {
       find: findPrometheusOperator,
-      files: ["servicemonitors"].map(
+      files: ["servicemonitors", "prometheusrules"].map(
         (name) => `example/prometheus-operator-crd/monitoring.coreos.com_${name}.yaml`,
       ),
     },
@@ -115,9 +120,13 @@ describe("custom resources", () => {
     };
   }
 
-  /** Copies a schema, and makes the copy forbid unknown fields, because `kubectl apply` rejects them by default. */
+  /**
+   * Copies a schema, and makes the copy forbid unknown fields, because `kubectl apply` rejects them by default. JavaScript
+   * has no `(?i)` in patterns, so the copy accepts only the case in the pattern.
+   */
   function closed(schema: AnySchemaObject): AnySchemaObject {
-    return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
+    return JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
+      if (key === "pattern" && typeof value === "string") return value.replace("(?i)", "");
       const isClosed =
         typeof value === "object" &&
         value !== null &&
@@ -140,6 +149,7 @@ describe("custom resources", () => {
       "GRPCRoute",
       "HTTPRoute",
       "HTTPRoute",
+      "PrometheusRule",
       "ServiceMonitor",
     ]);
     for (const each of custom) expect(faultsOfCustom(each)).toBe("");
@@ -149,11 +159,36 @@ describe("custom resources", () => {
     for (const each of (await render("everything")).filter(isCustom)) {
       const { spec } = each;
       expect(faultsOfCustom({ ...each, spec: { ...spec, hostname: "x" } as never })).not.toBe("");
-      expect(faultsOfCustom({ ...each, spec: { ...spec, parentRefs: {}, endpoints: 1 } as never })).not.toBe(
-        "",
-      );
+      expect(
+        faultsOfCustom({ ...each, spec: { ...spec, parentRefs: {}, endpoints: 1, groups: 1 } as never }),
+      ).not.toBe("");
     }
   });
+});
+
+test("the PrometheusRule contains the alert rules of the repository, with their templates for Prometheus", async () => {
+  const rules = parse(readFileSync(join(ROOT, "deploy/monitoring/prometheus/alerts.yml"), "utf8")) as object;
+  const [rule] = (await render("everything")).filter(({ kind }) => kind === "PrometheusRule");
+  expect(rule?.spec).toEqual(rules);
+  expect(rule?.metadata.labels).toMatchObject({ release: "prometheus" });
+  expect(stringify(rules)).toContain("{{ $value | humanizePercentage }}");
+});
+
+test("Prometheus gives the metrics the job that the alert rules name", async () => {
+  const objects = await render("everything");
+  const { spec } = objects.find(({ kind }) => kind === "ServiceMonitor") ?? {};
+  const { jobLabel, selector } = spec as unknown as {
+    jobLabel: string;
+    selector: { matchLabels: Record<string, string> };
+  };
+  const selected = objects.filter(
+    ({ kind, metadata: { labels = {} } }) =>
+      kind === "Service" &&
+      Object.entries(selector.matchLabels).every(([name, value]) => labels[name] === value),
+  );
+  expect(selected.map(({ metadata }) => metadata.labels?.[jobLabel])).toEqual(["chat-bridge"]);
+  const text = readFileSync(join(ROOT, "deploy/monitoring/prometheus/alerts.yml"), "utf8");
+  expect(text).toContain('up{job="chat-bridge"}');
 });
 
 describe("values that the chart rejects:", () => {
@@ -196,8 +231,11 @@ describe("values that the chart rejects:", () => {
     expect(stderr).toContain(message);
   });
 
-  test("a ServiceMonitor in a cluster without the Prometheus Operator", async () => {
-    const options = [...valuesOf("single"), "--set", "serviceMonitor.enabled=true"];
-    expect((await helm(["template"], options)).stderr).toContain("install its custom resources first");
-  });
+  test.each(["serviceMonitor", "prometheusRule"])(
+    "a %s in a cluster without the Prometheus Operator",
+    async (value) => {
+      const options = [...valuesOf("single"), "--set", `${value}.enabled=true`];
+      expect((await helm(["template"], options)).stderr).toContain("install its custom resources first");
+    },
+  );
 });
