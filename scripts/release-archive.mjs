@@ -61,6 +61,7 @@ function pathsIn(folder) {
   const pathspecs = FROM_REPOSITORY.map((path) => (path.includes("*") ? `:(glob)${path}` : path));
   const tracked = run(folder, "git", "ls-files", "-z", "--", ...pathspecs);
   const files = [...tracked.split("\0").filter((path) => path !== ""), ...productionFiles(folder)];
+  /** @type {Set<string>} */
   const paths = new Set();
   for (const file of files) {
     for (let path = file; path !== "." && !paths.has(path); path = dirname(path)) paths.add(path);
