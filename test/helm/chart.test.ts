@@ -182,7 +182,7 @@ test("Prometheus gives the metrics the job that the alert rules name", async () 
     selector: { matchLabels: Record<string, string> };
   };
   const selected = objects.filter(
-    ({ kind, metadata: { labels = {} } }) =>
+    ({ kind, metadata: { labels } }) =>
       kind === "Service" &&
       Object.entries(selector.matchLabels).every(([name, value]) => labels[name] === value),
   );
