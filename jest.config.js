@@ -45,6 +45,8 @@ const SUITES = {
   faults: ["test/faults"],
   /** `npm run test:neighbours`: one tenant uses as much of the service as it can, while another tenant plays. */
   neighbours: ["test/neighbours"],
+  /** `npm run test:kubernetes`: the Helm chart in the cluster that `KUBECONFIG` names. */
+  kubernetes: ["test/kubernetes"],
 };
 
 /** @type {import("jest").Config} */

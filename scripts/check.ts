@@ -63,6 +63,8 @@ const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["npm run test:faults", suite("faults")],
   ["npm run test:neighbours", suite("neighbours")],
 ];
+/** Runs only if there is a cluster. One file at a time, because some tests keep pods away from a node. */
+const KUBERNETES = ["npm run test:kubernetes", [...suite("kubernetes"), "--maxWorkers=1"]] as const;
 
 const say = (line: string): void => void process.stdout.write(`── ${line}\n`);
 const began = performance.now();
@@ -193,6 +195,8 @@ async function runTests(repeats: readonly Repeat[], installs: Installs): Promise
     if (index === 1) await installed(installs.all);
     await runSuite(name, args);
   }
+  if (process.env["KUBECONFIG"]) await runSuite(...KUBERNETES);
+  else say(`${KUBERNETES[0]}: skipped: set KUBECONFIG to the file of a cluster (test/kubernetes/README.md)`);
   for (const { line, version, store } of repeats) {
     const server = await REDIS_SERVERS[store]?.(say);
     if (server === undefined) say(`SKIPPED: tests on ${store} (no server on the PATH, and not Debian 12)`);

@@ -1,0 +1,142 @@
+import { askApi } from "../harness/dashboard";
+import { testFolder } from "../harness/folder";
+import { expectNoRefusal } from "./bridge-pod";
+import {
+  CORE,
+  createInstallation,
+  expectReplaced,
+  install,
+  PROCESSES,
+  startBridge,
+  startGame,
+  tokenOf,
+  underLoad,
+  untilRolledOut,
+  upgrade,
+  withDashboard,
+  type Installation,
+} from "./installation";
+import { describeInCluster, IMAGE, NEXT_IMAGE } from "./settings";
+import { objectsIn } from "./objects";
+
+const PROGRAMS = ["core", "edge", "dashboard"];
+const LONG_MS = 1_200_000;
+
+describeInCluster("the chart with one Redis server", () => {
+  const folder = testFolder();
+  let installation: Installation;
+  let objectsBefore: readonly string[];
+  beforeAll(async () => {
+    installation = await createInstallation(folder);
+    await installation.startRedis("redis");
+    objectsBefore = await objectsIn(installation.chat);
+  }, LONG_MS);
+  afterAll(() => installation.destroy(), LONG_MS);
+
+  const allPods = () => installation.chat.pods("app.kubernetes.io/instance=games");
+
+  test(
+    "the commands of the page install it, and an operator signs in to the dashboard",
+    async () => {
+      const began = performance.now();
+      const notes = await install(installation);
+      process.stderr.write(`── helm install --wait: ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
+      expect(notes).toContain(`Games reach core at dns:///${CORE}.${installation.chat.name}.svc:50051`);
+      const names = (await allPods()).map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]);
+      const ofEach = PROGRAMS.map((name) => names.filter((each) => each === name).length);
+      expect(ofEach).toEqual([2, 2, 1]);
+      const token = await tokenOf(installation, "operator:admin");
+      const session = await withDashboard(installation, token, (url, cookie) =>
+        askApi(url, "/session", { cookie }),
+      );
+      expect(session.json).toMatchObject({ tokenName: "admin" });
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a game in pods answers commands of bridges that poll, and of one that gets pushes",
+    async () => {
+      await startGame(installation);
+      await startBridge(installation);
+      expectNoRefusal(await underLoad(installation, "load", () => Promise.resolve()));
+    },
+    LONG_MS,
+  );
+
+  test(
+    "an upgrade to another image replaces every pod, and refuses or loses no event",
+    async () => {
+      const before = await allPods();
+      const account = await underLoad(installation, "helm upgrade", () => upgrade(installation));
+      expectReplaced(before, await allPods(), NEXT_IMAGE);
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a rollback replaces every pod, and refuses or loses no event",
+    async () => {
+      const before = await allPods();
+      const account = await underLoad(installation, "helm rollback", async () => {
+        await installation.helmCommand("rollback games 1 --wait --timeout 10m");
+        await untilRolledOut(installation);
+      });
+      expectReplaced(before, await allPods(), IMAGE);
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "an operator's token in a changed secret is valid after `rollout restart`, which refuses or loses no event",
+    async () => {
+      const { chat } = installation;
+      const tokens = await chat.secretEntry("chat-bridge-core", "CORE_TOKENS");
+      const alice = "a-token-of-alice-for-tests";
+      const stringData = { CORE_TOKENS: `${tokens},operator:alice=${alice}` };
+      await chat.kubectl(["patch", "secret", "chat-bridge-core", "--patch", JSON.stringify({ stringData })]);
+      const account = await underLoad(installation, "rollout restart", async () => {
+        await chat.kubectl(["rollout", "restart", ...PROCESSES.map((each) => `deployment/${each}`)]);
+        await untilRolledOut(installation);
+      });
+      const session = await withDashboard(installation, alice, (url, cookie) =>
+        askApi(url, "/session", { cookie }),
+      );
+      expect(session.json).toMatchObject({ tokenName: "alice" });
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "an upgrade of the game replaces its pods, and the game answers every command once",
+    async () => {
+      const { chat } = installation;
+      const container = { name: "game", image: NEXT_IMAGE };
+      const metadata = { annotations: { "chat-bridge-test/image": "next" } };
+      const patch = { spec: { template: { metadata, spec: { containers: [container] } } } };
+      const selector = "app.kubernetes.io/name=game";
+      const before = await chat.pods(selector);
+      const account = await underLoad(installation, "upgrade of the game", async () => {
+        await chat.kubectl(["patch", "deployment", "game", "--patch", JSON.stringify(patch)]);
+        await chat.rolledOut("deployment/game");
+      });
+      const after = (await chat.pods(selector)).filter(({ metadata }) => !metadata.deletionTimestamp);
+      expectReplaced(before, after, NEXT_IMAGE);
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "`helm uninstall` leaves only the objects that existed before",
+    async () => {
+      expect(await objectsIn(installation.chat)).not.toEqual(objectsBefore);
+      await installation.helmCommand("uninstall games --wait --timeout 5m");
+      expect(await objectsIn(installation.chat)).toEqual(objectsBefore);
+    },
+    LONG_MS,
+  );
+});

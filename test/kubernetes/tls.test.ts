@@ -1,0 +1,101 @@
+import { testFolder } from "../harness/folder";
+import { createTestCa } from "../harness/test-ca";
+import { until } from "../harness/wait";
+import { expectNoRefusal } from "./bridge-pod";
+import {
+  CORE,
+  createInstallation,
+  expectReplaced,
+  install,
+  startBridge,
+  startGame,
+  underLoad,
+  upgrade,
+  type Installation,
+} from "./installation";
+import { describeInCluster, NEXT_IMAGE } from "./settings";
+
+const LONG_MS = 1_200_000;
+const VALUES = {
+  tls: {
+    serverSecret: "core-tls",
+    caSecret: "core-ca",
+    clientCaSecret: "callers-ca",
+    clientSecret: "edge-tls",
+  },
+  redis: { tls: true, ca: { secret: "redis-ca" } },
+};
+/** The certificates in the pods of the game, in the folder where game.yaml mounts them. */
+const GAME_TLS = {
+  CORE_TLS_CA: "/tls/ca.crt",
+  CORE_TLS_CERT: "/tls/tls.crt",
+  CORE_TLS_KEY: "/tls/tls.key",
+};
+
+describeInCluster("the chart with mutual TLS between the processes, and with TLS to Redis", () => {
+  const folder = testFolder();
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await createInstallation(folder);
+    await createCertificates(installation);
+    await installation.startRedis("redis", "redis-tls.yaml");
+    await install(installation, VALUES);
+    await startGame(installation, GAME_TLS);
+    await startBridge(installation);
+  }, LONG_MS);
+  afterAll(() => installation.destroy(), LONG_MS);
+
+  test(
+    "an upgrade under load refuses or loses no event",
+    async () => {
+      const pods = () => installation.chat.pods("app.kubernetes.io/instance=games");
+      const before = await pods();
+      const account = await underLoad(installation, "mutual TLS: helm upgrade", () =>
+        upgrade(installation, VALUES),
+      );
+      expectReplaced(before, await pods(), NEXT_IMAGE);
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a game without a certificate cannot connect to core",
+    async () => {
+      const { chat } = installation;
+      await chat.secret("game-tls", { "ca.crt": installation.ca.cert });
+      const patch = JSON.stringify({ data: { CORE_TLS_CERT: null, CORE_TLS_KEY: null } });
+      await chat.kubectl(["patch", "secret", "game-settings", "--patch", patch]);
+      await chat.kubectl(["delete", "pod", "-l", "app.kubernetes.io/name=game"]);
+      const reason = /certificate|ECONNRESET|no connection|handshake/i;
+      expect(await untilLogged(installation)).toMatch(reason);
+      const pods = await chat.pods("app.kubernetes.io/name=game");
+      const isReady = pods.map(
+        ({ status }) => status.conditions?.find(({ type }) => type === "Ready")?.status,
+      );
+      expect(isReady).toEqual(["False", "False"]);
+    },
+    LONG_MS,
+  );
+});
+
+/** Creates the Secrets: one authority for core and for Redis, another one for core's callers. */
+async function createCertificates({ chat, data, ca }: Installation): Promise<void> {
+  const callersCa = createTestCa();
+  const names = [CORE, `${CORE}-grpc`].map((service) => `${service}.${chat.name}.svc`);
+  const pair = ({ cert, key }: { cert: Buffer; key: Buffer }) => ({ "tls.crt": cert, "tls.key": key });
+  await chat.secret("core-tls", pair(ca.issue(names)));
+  await chat.secret("core-ca", { "ca.crt": ca.cert });
+  await chat.secret("callers-ca", { "ca.crt": callersCa.cert });
+  await chat.secret("edge-tls", pair(callersCa.issue(["edge"])));
+  await chat.secret("game-tls", { ...pair(callersCa.issue(["game"])), "ca.crt": ca.cert });
+  await chat.secret("redis-ca", { "ca.crt": ca.cert });
+  await data.secret("redis-tls", pair(ca.issue([`redis.${data.name}.svc`])));
+  callersCa.close();
+}
+
+/** Returns the log of the game's pods once it has lines. */
+async function untilLogged({ chat }: Installation): Promise<string> {
+  const args = ["logs", "-l", "app.kubernetes.io/name=game", "--tail=20"];
+  return until("the game logs", async () => (await chat.kubectl(args).catch(() => "")) || undefined);
+}
