@@ -2,9 +2,10 @@ import { once, setMaxListeners } from "node:events";
 import { pino, type Logger } from "pino";
 import { listenForProbes } from "../runtime/health-listener";
 import { listening } from "../runtime/listen-fault";
+import { formatBlock } from "../runtime/public-address";
 import { limitConnections } from "../runtime/limit-connections";
 import type { Running } from "../runtime/run-process";
-import { SettingsError } from "../runtime/settings";
+import { isLoopback, SettingsError } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
@@ -20,6 +21,7 @@ import { CONTRACT_LIMITS } from "./domain/bounds";
 import { createIds } from "./ids";
 import { countUnreadable } from "./operations/count-unreadable";
 import type { AcceptedTokens } from "./rpc/accepted-tokens";
+import type { InstallationSettings } from "./rpc/installation-message";
 import type { ReportFault } from "./rpc/status";
 import { listenForRpc, type RpcContext } from "./rpc/server";
 import { createOutside } from "./outside";
@@ -106,6 +108,9 @@ export async function createCore(
       ...readiness,
       callCounts: metrics.callCounts,
       tokens,
+      coresGroup: CORES_GROUP,
+      settings: installationSettings(config),
+      unreadableSecrets: () => metrics.counts.unreadableSecrets,
       pushTracer: pushClient,
       targetUrlCheck: outside.targetUrlCheck,
       notice,
@@ -228,6 +233,19 @@ function watchStore(
   metrics.backlog.begin({ ...store, shards, heldShards });
   metrics.workspaces.begin({ ...store, heldShards });
   return async () => over.abort();
+}
+
+/** Returns what operators may know about core's settings: see `GetInstallation`. */
+function installationSettings(config: CoreConfig): InstallationSettings {
+  const { listen, tls, mail, pushAllow, redisWaitReplicas } = config;
+  return {
+    ...BUILD,
+    waitReplicas: redisWaitReplicas,
+    pushAllow: pushAllow.map(formatBlock),
+    listensBeyondLoopback: !isLoopback(listen.host),
+    usesTls: tls !== undefined,
+    sendsMail: mail !== undefined,
+  };
 }
 
 type ServedContext = Omit<RpcContext, "stopping" | "tokens"> & {

@@ -70,6 +70,11 @@ export function parseBlocks(cidrs: readonly string[]): readonly AddressBlock[] {
   });
 }
 
+/** Returns a block as a CIDR. */
+export function formatBlock([first, bits]: AddressBlock): string {
+  return `${first.toString()}/${bits}`;
+}
+
 /** Whether an address is in one of the blocks. A v4-mapped address counts as its IPv4 address. */
 export function isInBlocks(address: string, blocks: readonly AddressBlock[]): boolean {
   const parsed = ipaddr.process(plain(address));

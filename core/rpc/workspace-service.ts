@@ -30,6 +30,7 @@ import type { RefusedRequests } from "../ports/hour-counts";
 import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
+import { installationMethod, type InstallationContext } from "./installation-message";
 import { readPageSize } from "./page-size";
 import { listMethods, type ListMethodsContext } from "./list-methods";
 import {
@@ -64,7 +65,8 @@ export type WorkspaceServiceContext = Omit<
 > &
   WatchContext &
   ListMethodsContext &
-  GroupsContext & {
+  GroupsContext &
+  InstallationContext & {
     readonly secretKeys: SecretKeys;
     readonly refusedRequests: RefusedRequests;
     /** Called when an operator has deleted a group of followers. */
@@ -268,6 +270,7 @@ function operatorMethods(shared: Shared, report: ReportFault) {
       const newestKey = secretKeys.newest;
       return { newestKey, changed, already, unreadableIds: [...unreadable], total, nextPageToken };
     }),
+    getInstallation: installationMethod(shared, report),
   } satisfies Partial<WorkspaceServiceServer>;
 }
 

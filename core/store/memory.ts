@@ -10,7 +10,8 @@ export function fieldOf(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, "m").exec(info)?.[1];
 }
 
-function toMemory(info: string): Omit<ServerMemory, "server"> {
+/** Returns the memory of a master, from its reply to INFO. */
+export function toMemory(info: string): Omit<ServerMemory, "server"> {
   const number = (name: string): number => Number(fieldOf(info, name) ?? 0);
   // Buffers of replicas and of the append-only file do not count toward maxmemory.
   const usedBytes = number("used_memory") - number("mem_not_counted_for_evict");

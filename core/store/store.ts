@@ -15,6 +15,7 @@ import { createHeldEvents } from "./held-events";
 import { createRequestCounts } from "./request-counts";
 import { createInboundLog, type InboundLogOptions } from "./inbound-log";
 import { createKeys, SHARDS_KEY } from "./keys";
+import { createInstallation } from "./installation";
 import { createLeases } from "./leases";
 import { createOperatorOutbox } from "./operator-outbox";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
@@ -119,6 +120,7 @@ export async function openStore(options: StoreOptions) {
       leases: createLeases(functions, keys),
       backlog: createBacklog(functions, keys),
       durability: createDurability(redis, keys),
+      installation: createInstallation(redis, keys, clock.now, redisMemoryBytes),
       hourCounts: requestCounts.hourCounts,
       refusedRequests: requestCounts.refusedRequests,
       /** The bounds that are in effect. */

@@ -18,6 +18,7 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp";
+import { GetInstallationRequest, GetInstallationResponse } from "./installation";
 
 export const protobufPackage = "chatbridge.v1";
 
@@ -8317,6 +8318,23 @@ export const WorkspaceServiceService = {
       Buffer.from(ReEncryptSecretsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReEncryptSecretsResponse => ReEncryptSecretsResponse.decode(value),
   },
+  /**
+   * GetInstallation returns what only core knows about the installation: releases,
+   * clocks, shards, Redis, the last backup, and the settings that concern safety. The
+   * answer contains no secret. Errors: PERMISSION_DENIED when the token is limited to
+   * some workspaces.
+   */
+  getInstallation: {
+    path: "/chatbridge.v1.WorkspaceService/GetInstallation" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetInstallationRequest): Buffer =>
+      Buffer.from(GetInstallationRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetInstallationRequest => GetInstallationRequest.decode(value),
+    responseSerialize: (value: GetInstallationResponse): Buffer =>
+      Buffer.from(GetInstallationResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetInstallationResponse => GetInstallationResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -8526,6 +8544,13 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * workspaces.
    */
   reEncryptSecrets: handleUnaryCall<ReEncryptSecretsRequest, ReEncryptSecretsResponse>;
+  /**
+   * GetInstallation returns what only core knows about the installation: releases,
+   * clocks, shards, Redis, the last backup, and the settings that concern safety. The
+   * answer contains no secret. Errors: PERMISSION_DENIED when the token is limited to
+   * some workspaces.
+   */
+  getInstallation: handleUnaryCall<GetInstallationRequest, GetInstallationResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -9120,6 +9145,27 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReEncryptSecretsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * GetInstallation returns what only core knows about the installation: releases,
+   * clocks, shards, Redis, the last backup, and the settings that concern safety. The
+   * answer contains no secret. Errors: PERMISSION_DENIED when the token is limited to
+   * some workspaces.
+   */
+  getInstallation(
+    request: GetInstallationRequest,
+    callback: (error: ServiceError | null, response: GetInstallationResponse) => void,
+  ): ClientUnaryCall;
+  getInstallation(
+    request: GetInstallationRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetInstallationResponse) => void,
+  ): ClientUnaryCall;
+  getInstallation(
+    request: GetInstallationRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetInstallationResponse) => void,
   ): ClientUnaryCall;
 }
 

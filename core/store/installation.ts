@@ -1,0 +1,141 @@
+import type { Installation, MasterInfo, MasterSettings } from "../ports/installation";
+import { LEASE_MS } from "../ports/leases";
+import { StoreUnavailable } from "../ports/store-faults";
+import type { Keys } from "./keys";
+import { fieldOf, toMemory } from "./memory";
+import { errorReply, type ServerReply } from "./redis/connection";
+import type { Redis, Reply } from "./redis/redis";
+import { asList, asText } from "./redis/reply";
+
+/** The key in which a backup stores the time of its end, in seconds since the epoch. */
+export const BACKUP_KEY = "cb:backup";
+/** The key that stores the number of the format; missing for format 1. */
+export const FORMAT_KEY = "cb:format";
+/** The number of the format in which this release stores its data. */
+const STORE_FORMAT = 1;
+
+/** The names of the settings in CONFIG GET. */
+const SETTINGS = ["appendonly", "appendfsync", "save", "maxmemory-policy"] as const;
+/** The state of a replica that receives each write. */
+const ONLINE = /^slave\d+:.*\bstate=online\b/gm;
+
+/**
+ * Reads what the store knows about the installation.
+ *
+ * @param assumedBytes the memory of a master without `maxmemory`; 0 for no limit
+ */
+export function createInstallation(
+  redis: Redis,
+  keys: Keys,
+  now: () => number,
+  assumedBytes: number,
+): Installation {
+  async function readMasters() {
+    const [infos, settings] = await Promise.all([
+      unlessRefused(() => redis.everywhere(["INFO"])),
+      unlessRefused(() => redis.everywhere(["CONFIG", "GET", ...SETTINGS])),
+    ]);
+    const servers = infos ?? settings ?? [];
+    return servers.map(({ server }) => ({
+      server,
+      info: replyOf(infos, server, (reply) => toInfo(asText(reply), assumedBytes)),
+      settings: replyOf(settings, server, toSettings),
+    }));
+  }
+
+  /** Returns the number of live members of a group, and the number of shards that none of them holds. */
+  async function readLeases(group: string) {
+    const prefix = keys.prefixOf(group);
+    const members = `${prefix}:members:${group}`;
+    const [found, ...holders] = await Promise.all([
+      redis.command(members, ["HGETALL", members]),
+      ...keys.prefixes.map((shard) => readText(redis, `${shard}:lease:${group}`)),
+    ]);
+    const live = liveTokens(asList(found).map(asText), now());
+    const isHeld = (holder: string | undefined): boolean => holder !== undefined && live.has(holder);
+    return { cores: live.size, freeShards: holders.filter((holder) => !isHeld(holder)).length };
+  }
+
+  return {
+    async read(group) {
+      const [leases, masters, format, backup] = await Promise.all([
+        readLeases(group),
+        readMasters(),
+        readText(redis, FORMAT_KEY),
+        readText(redis, BACKUP_KEY),
+      ]);
+      const backupSeconds = Number(backup ?? Number.NaN);
+      return {
+        ...leases,
+        masters,
+        shards: keys.shards,
+        storeFormat: STORE_FORMAT,
+        storedFormat: format === undefined ? 1 : Number.parseInt(format, 10) || 0,
+        backupAtMs: backupSeconds > 0 ? backupSeconds * 1_000 : undefined,
+      };
+    },
+  };
+}
+
+async function readText(redis: Redis, key: string): Promise<string | undefined> {
+  const reply = await redis.command(key, ["GET", key]);
+  return reply === null ? undefined : asText(reply);
+}
+
+/**
+ * Returns the replies to a command; undefined when the Redis user lacks the permission, or the Redis service does not
+ * have the command.
+ */
+async function unlessRefused(ask: () => Promise<readonly ServerReply[]>) {
+  try {
+    return await ask();
+  } catch (error) {
+    const reply = errorReply(error);
+    const isRefused = reply?.startsWith("NOPERM") || (reply && !(error instanceof StoreUnavailable));
+    if (isRefused) return undefined;
+    throw error;
+  }
+}
+
+function replyOf<T>(
+  replies: readonly ServerReply[] | undefined,
+  server: string,
+  read: (reply: Reply) => T,
+): T | undefined {
+  const found = replies?.find((each) => each.server === server);
+  return found === undefined ? undefined : read(found.reply);
+}
+
+/** Returns the tokens of the members that have reported within `LEASE_MS`: see functions/leases.lua. */
+function liveTokens(fields: readonly string[], nowMs: number): ReadonlySet<string> {
+  const marks = fields.filter((_, at) => at % 2 === 1);
+  const live = marks.filter((mark) => Math.abs(nowMs - Number(/\d+$/.exec(mark)?.[0])) <= LEASE_MS);
+  return new Set(live.map((mark) => mark.replace(/(?::\d+)? .*$/, "")));
+}
+
+function toInfo(info: string, assumedBytes: number): MasterInfo {
+  const text = (name: string): string => fieldOf(info, name) ?? "";
+  const { usedBytes, maxBytes } = toMemory(info);
+  const hasFile = text("aof_enabled") === "1";
+  return {
+    version: text("valkey_version") || text("redis_version"),
+    usedBytes,
+    maxBytes: maxBytes ?? (assumedBytes || undefined),
+    isMaxAssumed: maxBytes === undefined && assumedBytes > 0,
+    fileWrite: hasFile ? text("aof_last_write_status") : undefined,
+    fileRewrite: hasFile ? text("aof_last_bgrewrite_status") : undefined,
+    snapshot: text("rdb_last_bgsave_status"),
+    replicas: (info.match(ONLINE) ?? []).length,
+  };
+}
+
+function toSettings(reply: Reply): MasterSettings {
+  const texts = asList(reply).map(asText);
+  const value = (name: (typeof SETTINGS)[number]): string => texts[texts.indexOf(name) + 1] ?? "";
+  return {
+    appendOnly: value("appendonly"),
+    appendFsync: value("appendfsync"),
+    save: value("save"),
+    maxmemoryPolicy: value("maxmemory-policy"),
+  };
+}
