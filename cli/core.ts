@@ -113,9 +113,11 @@ async function withCore<Methods extends Client, T>(
 /** Returns the operator's token of the settings. Throws a `CliFailure`. */
 export const operatorToken = (cli: Cli): string => readConnection("operator", cli).token;
 
-function readConnection(role: Role, { environment, options }: Cli): CoreConnection {
-  const { core = environment["CORE_ADDRESS"], tokenFile } = options();
-  const CORE_TOKEN = readToken(role, environment, tokenFile);
+/** Returns core's address and the credentials of the command. Throws a `CliFailure`. */
+export function readConnection(role: Role, cli: Pick<Cli, "environment" | "options">): CoreConnection {
+  const { environment, options } = cli;
+  const { core = environment["CORE_ADDRESS"] } = options();
+  const CORE_TOKEN = readToken(role, cli);
   try {
     return readSettings({ ...environment, CORE_TOKEN, CORE_ADDRESS: core }, (settings) =>
       readCoreConnection(settings, role),
@@ -125,16 +127,18 @@ function readConnection(role: Role, { environment, options }: Cli): CoreConnecti
   }
 }
 
-/** Returns the token: from the file `flag` if given, else CORE_TOKEN, else from the file that CORE_TOKEN_FILE names. */
-function readToken(
-  role: Role,
-  environment: Cli["environment"],
-  flag: string | undefined,
-): string | undefined {
-  const own = environment["CORE_TOKEN"];
-  if (flag === undefined && own) return own;
-  const path = flag ?? environment["CORE_TOKEN_FILE"];
-  return path ? readTokenFile(role, path) : undefined;
+/** Returns the path of the file with the token; undefined when the token is in CORE_TOKEN. */
+export function tokenPath({
+  environment,
+  options,
+}: Pick<Cli, "environment" | "options">): string | undefined {
+  return options().tokenFile ?? (environment["CORE_TOKEN"] ? undefined : environment["CORE_TOKEN_FILE"]);
+}
+
+/** Returns the token: from the file of --token-file if given, else CORE_TOKEN, else from the file of CORE_TOKEN_FILE. */
+function readToken(role: Role, cli: Pick<Cli, "environment" | "options">): string | undefined {
+  const path = tokenPath(cli);
+  return path ? readTokenFile(role, path) : cli.environment["CORE_TOKEN"];
 }
 
 /** Returns the token of a role from a file. Throws a `CliFailure`. */

@@ -18,7 +18,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_CODE_WORDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.DONE]: "success, or tail, listen or fake-core was stopped",
   [EXIT.NO]:
-    "the test event failed, an event was not queued again, a workspace needs an old key, the signature is invalid, the state of the workspace or the group forbids the call, a game broke a rule of fake-core --strict, or the user declined",
+    "a check of doctor failed, the test event failed, an event was not queued again, a workspace needs an old key, the signature is invalid, the state of the workspace or the group forbids the call, a game broke a rule of fake-core --strict, or the user declined",
   [EXIT.USAGE]: "the command line is invalid",
   [EXIT.DATA]: "the input breaks a rule; the error message names the field",
   [EXIT.NOT_FOUND]: "the workspace, the event or the group does not exist, or a file cannot be read",

@@ -5,6 +5,7 @@ import { painted, type Line } from "./colour";
 import { EXIT, EXIT_CODE_WORDS, type ExitCode } from "./exit-code";
 import { CliFailure } from "./failure";
 import { addDeliveries } from "./deliveries";
+import { addDoctor } from "./doctor/doctor";
 import { addEvent } from "./event";
 import { addFakeCore } from "./fake-core";
 import { addFailedEvents } from "./failed-events";
@@ -36,6 +37,7 @@ Settings, from the environment:
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
   DASHBOARD_INSIDE, DASHBOARD_URL   addresses of the dashboard for this program and for people, for sign-in
+  PUBLIC_URL        base address of the service for bridges, for doctor
   BASE_URL          base address of the service for bridges (http://127.0.0.1:8080), for listen and new workspaces
   WORKSPACE_ID      id of a workspace, for listen
   SIGNING_SECRET    the secret for listen, sign and verify
@@ -87,6 +89,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
     });
   const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };
   // CONTRIBUTING.md, "Add a command to the command line", lists what a new command needs besides a call here.
+  addDoctor(program, cli);
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
   addRequests(program, cli);

@@ -54,6 +54,7 @@ const READERS = [
       "docs/alerts.md",
       "dashboard/README.md",
       "docs/cli.md",
+      "docs/doctor.md",
       "docs/metrics.md",
       "docs/tracing.md",
       "docs/scaling.md",
