@@ -102,15 +102,12 @@ export async function createCore(
     closers.unshift(() => leases.close());
     closers.unshift(watchStore(store, config, metrics, () => leases.held, log));
 
-    const rpc = await serveRpc(config, {
+    const rpc = await serveRpc(config, metrics, {
       ...context,
       ...callReports(metrics, log),
       ...readiness,
       callCounts: metrics.callCounts,
       tokens,
-      coresGroup: CORES_GROUP,
-      settings: installationSettings(config),
-      unreadableSecrets: () => metrics.counts.unreadableSecrets,
       pushTracer: pushClient,
       targetUrlCheck: outside.targetUrlCheck,
       notice,
@@ -248,17 +245,27 @@ function installationSettings(config: CoreConfig): InstallationSettings {
   };
 }
 
-type ServedContext = Omit<RpcContext, "stopping" | "tokens"> & {
+type ServedContext = Omit<
+  RpcContext,
+  "stopping" | "tokens" | "settings" | "coresGroup" | "unreadableSecrets"
+> & {
   readonly report: ReportFault;
   readonly tokens: AcceptedTokens;
 };
 
-async function serveRpc({ listen, tls }: CoreConfig, context: ServedContext) {
+async function serveRpc(config: CoreConfig, metrics: CoreMetrics, context: ServedContext) {
+  const { listen, tls } = config;
   const streams = new AbortController();
   // Every stream adds a listener to this signal, so core turns off Node's warning about many listeners.
   setMaxListeners(0, streams.signal);
   const starting = listenForRpc(
-    { ...context, stopping: streams.signal },
+    {
+      ...context,
+      stopping: streams.signal,
+      coresGroup: CORES_GROUP,
+      settings: installationSettings(config),
+      unreadableSecrets: () => metrics.counts.unreadableSecrets,
+    },
     {
       at: listen,
       tokens: context.tokens,

@@ -43,8 +43,8 @@ export interface SharedFacts {
   readonly failing: number | CoreRefusal;
 }
 
-export function isRefusal(answer: object): answer is CoreRefusal {
-  return "code" in answer;
+export function isRefusal(answer: unknown): answer is CoreRefusal {
+  return typeof answer === "object" && answer !== null && "code" in answer;
 }
 
 /** Calls one core. `name` is the name that the core's certificate must have. */

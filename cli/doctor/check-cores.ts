@@ -55,7 +55,7 @@ export async function checkCores(
     ...judgeCores(answered, BUILD.version),
     shards,
     ...judgeRedis(first.installation),
-    judgeBackup(first.installation.backupAt?.getTime(), nowMs, backupEveryHours),
+    judgeBackup(first.installation, nowMs, backupEveryHours),
     ...judgeShared(shared, nowMs),
   ];
 

@@ -26,41 +26,39 @@ export function judgeReach(asked: readonly AskedCore[]): readonly Finding[] {
 
 function judgeRefusal({ at, tls }: AskedCore, { code, details }: CoreRefusal): Finding {
   const core = `core at ${at}`;
-  const REACH = "docs/doctor.md#core";
-  const TOKENS = "docs/tokens.md#names-and-workspaces-of-tokens";
-  switch (code) {
-    case status.UNAUTHENTICATED:
-      return fail("core-token", `${core} rejects the token`, {
-        fix: "use a token of core's CORE_TOKENS with the role operator",
-        page: "docs/tokens.md#add-a-token",
-      });
-    case status.PERMISSION_DENIED:
-      return fail("core-token", `${core} does not allow the checks with this token: ${details}`, {
-        fix: "use a token with the role operator that is not limited to some workspaces",
-        page: TOKENS,
-      });
-    case status.UNIMPLEMENTED:
-      return fail("versions", `${core} runs a release that does not know this check`, {
-        fix: "upgrade core to the release of this command",
-        page: "docs/upgrade.md#upgrades",
-      });
-    case status.UNAVAILABLE:
-      if (details.startsWith("the store")) {
-        return fail("redis", `${core} cannot use Redis: ${details}`, {
-          fix: "check that Redis runs; core's log names the reason",
-          page: "docs/doctor.md#redis",
-        });
-      }
-      if (tls !== "plain" && !("failed" in tls)) {
-        return fail("core", `${core} cannot be called (${details}), but answers a TLS handshake`, {
-          fix: "set CORE_TLS_CA to the certificate of the authority, and see core-certificate",
-          page: "docs/doctor.md#certificates",
-        });
-      }
+  if (code === status.UNAUTHENTICATED) {
+    return fail("core-token", `${core} rejects the token`, {
+      fix: "use a token of core's CORE_TOKENS with the role operator",
+      page: "docs/tokens.md#add-a-token",
+    });
+  }
+  if (code === status.PERMISSION_DENIED) {
+    return fail("core-token", `${core} does not allow the checks with this token: ${details}`, {
+      fix: "use a token with the role operator that is not limited to some workspaces",
+      page: "docs/tokens.md#names-and-workspaces-of-tokens",
+    });
+  }
+  if (code === status.UNIMPLEMENTED) {
+    return fail("versions", `${core} runs a release that does not know this check`, {
+      fix: "upgrade core to the release of this command",
+      page: "docs/upgrade.md#upgrades",
+    });
+  }
+  if (code === status.UNAVAILABLE && details.startsWith("the store")) {
+    return fail("redis", `${core} cannot use Redis: ${details}`, {
+      fix: "check that Redis runs; core's log names the reason",
+      page: "docs/doctor.md#redis",
+    });
+  }
+  if (tls !== "plain" && !("failed" in tls)) {
+    return fail("core", `${core} cannot be called (${details}), but answers a TLS handshake`, {
+      fix: "set CORE_TLS_CA to the certificate of the authority that issued core's, and see core-certificate",
+      page: "docs/doctor.md#certificates",
+    });
   }
   return fail("core", `${core} does not answer: ${details}`, {
     fix: "check that core runs, CORE_ADDRESS or --core, the firewall, and CORE_TLS_CA if core uses TLS",
-    page: REACH,
+    page: "docs/doctor.md#core",
   });
 }
 
@@ -228,14 +226,20 @@ export function judgeShards({ shards, freeShards }: GetInstallationResponse): Fi
 
 const HOUR_MS = 3_600_000;
 
-/** Judges the age of the last backup. */
-export function judgeBackup(backupAtMs: number | undefined, nowMs: number, everyHours: number): Finding {
+/** Judges the age of the last backup, and whether a later one failed. */
+export function judgeBackup(
+  { backupAt, backupFailedAt }: Pick<GetInstallationResponse, "backupAt" | "backupFailedAt">,
+  nowMs: number,
+  everyHours: number,
+): Finding {
   const advice = {
-    fix: "check the job that makes the backups, or make one now",
+    fix: "look in the log of the job that makes the backups, or make one now",
     page: "docs/backup.md",
   };
-  if (backupAtMs === undefined) return warn("backup", "no backup of the data is known", advice);
-  const hours = Math.max(0, nowMs - backupAtMs) / HOUR_MS;
+  if (backupFailedAt !== undefined)
+    return fail("backup", `the last backup failed at ${backupFailedAt.toISOString()}`, advice);
+  if (backupAt === undefined) return warn("backup", "no backup of the data is known", advice);
+  const hours = Math.max(0, nowMs - backupAt.getTime()) / HOUR_MS;
   const age = hours < 1 ? "less than an hour" : counted(Math.floor(hours), "hour");
   const says = `the last complete backup is ${age} old`;
   return judged("backup", hours > 2 * everyHours ? "warn" : "ok", says, advice);
@@ -248,9 +252,9 @@ const BEHIND = { warnMs: 60_000, failMs: 12 * HOUR_MS } as const;
 /** Judges the games that follow events, and the workspaces. */
 export function judgeShared({ groups, failing }: SharedFacts, nowMs: number): readonly Finding[] {
   return [
-    isRefusal(groups as object)
-      ? skipped("games", `core did not list the groups: ${(groups as CoreRefusal).details}`)
-      : judgeGroups(groups as readonly FollowGroup[], nowMs),
+    isRefusal(groups)
+      ? skipped("games", `core did not list the groups: ${groups.details}`)
+      : judgeGroups(groups, nowMs),
     typeof failing === "number"
       ? judgeFailing(failing)
       : skipped("workspaces", `core did not count the workspaces: ${failing.details}`),

@@ -46,8 +46,9 @@ function issuerOf(certificate: PeerCertificate): PeerCertificate | undefined {
 
 /** Node gives the code as text, or an error with the code. */
 function codeOf(error: unknown): string {
-  if (error instanceof Error) return "code" in error ? String(error.code) : error.message;
-  return String(error ?? "unknown");
+  if (typeof error === "string") return error;
+  if (!(error instanceof Error)) return "unknown";
+  return "code" in error ? String(error.code) : error.message;
 }
 
 export interface TlsTarget {

@@ -112,13 +112,16 @@ function judgeMemory(server: string, { usedBytes, maxBytes, maxIsAssumed }: Redi
 }
 
 /** Judges the results of the last writes to disk. */
-function judgeDisk(server: string, { fileWrite, fileRewrite, snapshot }: RedisInfo): Finding {
+function judgeDisk(server: string, { fileWrite, fileRewrite, fileBytes, snapshot }: RedisInfo): Finding {
   const failed = [
     fileWrite === "err" ? "write its append-only file" : "",
     fileRewrite === "err" ? "rewrite its append-only file" : "",
     snapshot === "err" ? "write a snapshot" : "",
   ].filter((each) => each !== "");
-  if (failed.length === 0) return ok("redis-disk", `the last writes of ${server} to disk succeeded`);
+  if (failed.length === 0) {
+    const size = fileBytes === 0 ? "" : `, and its append-only file has ${Math.ceil(fileBytes / MB)} MB`;
+    return ok("redis-disk", `the last writes of ${server} to disk succeeded${size}`);
+  }
   const says = `${server} could not ${failed.join(", and could not ")}`;
   return judged("redis-disk", fileWrite === "err" ? "fail" : "warn", says, {
     fix: "free space on the disk of Redis, and look in its log",

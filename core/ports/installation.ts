@@ -11,6 +11,8 @@ export interface MasterInfo {
   readonly fileWrite: string | undefined;
   /** The result of the last rewrite of the append-only file; undefined without such a file. */
   readonly fileRewrite: string | undefined;
+  /** Bytes of the append-only file; undefined without such a file. */
+  readonly fileBytes: number | undefined;
   readonly snapshot: string;
   /** Number of replicas that are connected and online. */
   readonly replicas: number;
@@ -44,8 +46,6 @@ export interface StoreFacts {
   /** Number of live members of the group. */
   readonly cores: number;
   readonly masters: readonly MasterFacts[];
-  /** Time of the last complete backup, in ms; undefined when no backup is known. */
-  readonly backupAtMs: number | undefined;
 }
 
 export interface Installation {

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Caller } from "../domain/caller";
+import { weaknessOf } from "../domain/token-weakness";
 import { haveSameScope, limitedGames, type CallerRole, type KnownToken } from "./known-tokens";
 
 /** A caller of core, as its token's entry in the settings describes it. */
@@ -9,6 +10,8 @@ export interface AcceptedCaller extends Caller {
 
 /** The digest takes the place of the token. */
 interface Entry extends AcceptedCaller {
+  /** Why the token is easy to guess; undefined when no reason is found. */
+  readonly weakness: string | undefined;
   readonly digest: Buffer;
 }
 
@@ -36,6 +39,11 @@ export class AcceptedTokens {
   /** The names of the game tokens that are limited to some workspaces. */
   get limitedGames(): readonly string[] {
     return this.#limitedGames;
+  }
+
+  /** Returns all callers, each with the reason why its token is easy to guess. */
+  describe(): readonly (AcceptedCaller & { readonly weakness: string | undefined })[] {
+    return this.#entries;
   }
 
   /** Returns the number of tokens with a role. */
@@ -85,7 +93,7 @@ export class AcceptedTokens {
 }
 
 function toEntry({ token, ...caller }: KnownToken): Entry {
-  return { ...caller, digest: digest(token) };
+  return { ...caller, digest: digest(token), weakness: weaknessOf(token) };
 }
 
 /**

@@ -1,16 +1,15 @@
 import type { GetInstallationResponse, RedisMaster } from "../../proto/gen/chatbridge/v1/installation";
-import { weaknessOf } from "../domain/token-weakness";
+import type { BackupTimes, Durability } from "../ports/durability";
 import type { Installation, MasterFacts, StoreFacts } from "../ports/installation";
 import type { Clock } from "../ports/outside";
-import type { KnownToken } from "./known-tokens";
+import type { AcceptedTokens } from "./accepted-tokens";
 import { unary, type ReportFault } from "./status";
 import { toDate } from "./workspace-messages";
 
-/** The settings of core that operators may know. The values of tokens never leave core. */
+/** The settings of core that operators may know. */
 export interface InstallationSettings {
   readonly version: string;
   readonly commit: string;
-  readonly tokens: readonly KnownToken[];
   readonly waitReplicas: number;
   /** CIDRs. */
   readonly pushAllow: readonly string[];
@@ -22,6 +21,9 @@ export interface InstallationSettings {
 export interface InstallationContext {
   readonly installation: Installation;
   readonly settings: InstallationSettings;
+  readonly durability: Pick<Durability, "readBackups">;
+  /** The values of tokens never leave core. */
+  readonly tokens: Pick<AcceptedTokens, "describe">;
   /** The lease group whose members are all cores. */
   readonly coresGroup: string;
   readonly now: Clock;
@@ -36,21 +38,26 @@ export function installationMethod(context: InstallationContext, report: ReportF
   );
 }
 
-function toMessage(context: InstallationContext, facts: StoreFacts): GetInstallationResponse {
-  const { tokens, pushAllow, ...settings } = context.settings;
+function toMessage(
+  context: InstallationContext,
+  facts: StoreFacts,
+  { completeAt, failedAt }: BackupTimes,
+): GetInstallationResponse {
+  const { pushAllow, ...settings } = context.settings;
   return {
     ...settings,
     ...facts,
     masters: facts.masters.map(toMaster),
-    backupAt: toDate(facts.backupAtMs),
+    backupAt: toDate(completeAt * 1_000 || undefined),
+    backupFailedAt: toDate(failedAt * 1_000 || undefined),
     machineAt: new Date(Date.now()),
     serviceAt: new Date(context.now()),
     unreadableWorkspaces: context.unreadableSecrets(),
-    tokens: tokens.map(({ role, name, token, workspaces }) => ({
+    tokens: context.tokens.describe().map(({ role, name, workspaces, weakness = "" }) => ({
       role,
       name,
       isLimited: workspaces !== undefined,
-      weakness: weaknessOf(token) ?? "",
+      weakness,
     })),
     pushAllow: [...pushAllow],
   };
@@ -66,6 +73,7 @@ function toMaster({ server, info, settings }: MasterFacts): RedisMaster {
       maxIsAssumed: info.isMaxAssumed,
       fileWrite: info.fileWrite ?? "",
       fileRewrite: info.fileRewrite ?? "",
+      fileBytes: info.fileBytes ?? 0,
     },
   };
 }

@@ -7,8 +7,6 @@ import { errorReply, type ServerReply } from "./redis/connection";
 import type { Redis, Reply } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
 
-/** The key in which a backup stores the time of its end, in seconds since the epoch. */
-export const BACKUP_KEY = "cb:backup";
 /** The key that stores the number of the format; missing for format 1. */
 export const FORMAT_KEY = "cb:format";
 /** The number of the format in which this release stores its data. */
@@ -58,20 +56,17 @@ export function createInstallation(
 
   return {
     async read(group) {
-      const [leases, masters, format, backup] = await Promise.all([
+      const [leases, masters, format] = await Promise.all([
         readLeases(group),
         readMasters(),
         readText(redis, FORMAT_KEY),
-        readText(redis, BACKUP_KEY),
       ]);
-      const backupSeconds = Number(backup ?? Number.NaN);
       return {
         ...leases,
         masters,
         shards: keys.shards,
         storeFormat: STORE_FORMAT,
         storedFormat: format === undefined ? 1 : Number.parseInt(format, 10) || 0,
-        backupAtMs: backupSeconds > 0 ? backupSeconds * 1_000 : undefined,
       };
     },
   };
@@ -124,6 +119,7 @@ function toInfo(info: string, assumedBytes: number): MasterInfo {
     isMaxAssumed: maxBytes === undefined && assumedBytes > 0,
     fileWrite: hasFile ? text("aof_last_write_status") : undefined,
     fileRewrite: hasFile ? text("aof_last_bgrewrite_status") : undefined,
+    fileBytes: hasFile ? Number(text("aof_current_size")) || undefined : undefined,
     snapshot: text("rdb_last_bgsave_status"),
     replicas: (info.match(ONLINE) ?? []).length,
   };

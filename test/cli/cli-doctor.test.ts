@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { runCli, startCliProcess } from "../harness/cli";
-import { BACKUP_KEY, FORMAT_KEY } from "../../core/store/installation";
+import { FORMAT_KEY } from "../../core/store/installation";
 import { connectRedis, type Redis } from "../../core/store/redis/redis";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { examine, HEALTHY_CORE, HEALTHY_REDIS, STRONG_TOKENS } from "../harness/doctor";
@@ -8,6 +8,8 @@ import { freePort, startCore, type TestProcess } from "../harness/processes";
 import { startService, type TestService } from "../harness/service";
 import { startSilentServer } from "../harness/silent-server";
 import { until } from "../harness/wait";
+
+const BACKUP_KEY = "cb:backup";
 
 let service: TestService;
 let redis: Redis;
@@ -185,6 +187,15 @@ describe("Redis", () => {
     );
     expect(names).toEqual(["warn backup"]);
     expect(of("backup")?.says).toMatch(words);
+  });
+
+  test("a backup that failed after the last complete one is a fault", async () => {
+    const { names, of } = await afterPlanting(
+      () => redisCommand("SET", "cb:backupfailed", secondsAgo(10)),
+      () => redisCommand("DEL", "cb:backupfailed"),
+    );
+    expect(names).toEqual(["fail backup"]);
+    expect(of("backup")?.says).toMatch(/the last backup failed at /);
   });
 
   test("data in another format is a fault", async () => {

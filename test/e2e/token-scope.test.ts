@@ -130,6 +130,7 @@ describe("a limited token of an operator", () => {
       "createWorkspace",
       "deleteGroup",
       "getCaller",
+      "getInstallation",
       "listGroups",
       "listSecretKeys",
       "listWorkspaces",
@@ -140,6 +141,8 @@ describe("a limited token of an operator", () => {
       const calling = call<{ pageToken: string }, unknown>(workspaces, method, { pageToken: "" }, ANN);
       await expectRejected(calling, PERMISSION_DENIED, "the token ann is limited to some workspaces");
     }
+    const describing = call(workspaces, workspaces.getInstallation, {}, ANN);
+    await expectRejected(describing, PERMISSION_DENIED, "the token ann is limited to some workspaces");
     const request = CreateWorkspaceRequest.create({ name: "new" });
     const creating = call(workspaces, workspaces.createWorkspace, request, ANN);
     await expectRejected(creating, PERMISSION_DENIED, "the token ann is limited to some workspaces");

@@ -22,8 +22,6 @@ export const HEALTHY_CORE = {
 /** The settings of a Redis without a fault, beside those of `startTestRedis`. */
 export const HEALTHY_REDIS = ["--maxmemory", "256mb"];
 
-export type Diagnosis = Awaited<ReturnType<typeof examine>>;
-
 /**
  * Runs `chat-bridge doctor --json`. `faults` are the findings that are neither ok nor skipped. Checks that each fault
  * says what to do, and names a page that exists.

@@ -65,6 +65,8 @@ export interface GetInstallationResponse {
   usesTls: boolean;
   /** sends_mail is true if a mail server is set. Otherwise core only logs its emails. */
   sendsMail: boolean;
+  /** backup_failed_at is the time of the last failed backup; unset when the last backup was complete. */
+  backupFailedAt: Date | undefined;
 }
 
 /** RedisMaster describes one Redis master. */
@@ -97,6 +99,8 @@ export interface RedisInfo {
   snapshot: string;
   /** replicas is the number of replicas that are connected and online. */
   replicas: number;
+  /** file_bytes is the size of the append-only file; 0 without such a file. */
+  fileBytes: number;
 }
 
 /** RedisSettings are the settings of a Redis master that decide what can be lost. */
@@ -186,6 +190,7 @@ function createBaseGetInstallationResponse(): GetInstallationResponse {
     listensBeyondLoopback: false,
     usesTls: false,
     sendsMail: false,
+    backupFailedAt: undefined,
   };
 }
 
@@ -244,6 +249,9 @@ export const GetInstallationResponse: MessageFns<GetInstallationResponse> = {
     }
     if (message.sendsMail !== false) {
       writer.uint32(144).bool(message.sendsMail);
+    }
+    if (message.backupFailedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.backupFailedAt), writer.uint32(154).fork()).join();
     }
     return writer;
   },
@@ -405,6 +413,14 @@ export const GetInstallationResponse: MessageFns<GetInstallationResponse> = {
             message.sendsMail = reader.bool();
             continue;
           }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            message.backupFailedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -440,6 +456,7 @@ export const GetInstallationResponse: MessageFns<GetInstallationResponse> = {
     message.listensBeyondLoopback = object.listensBeyondLoopback ?? false;
     message.usesTls = object.usesTls ?? false;
     message.sendsMail = object.sendsMail ?? false;
+    message.backupFailedAt = object.backupFailedAt ?? undefined;
     return message;
   },
 };
@@ -535,6 +552,7 @@ function createBaseRedisInfo(): RedisInfo {
     fileRewrite: "",
     snapshot: "",
     replicas: 0,
+    fileBytes: 0,
   };
 }
 
@@ -563,6 +581,9 @@ export const RedisInfo: MessageFns<RedisInfo> = {
     }
     if (message.replicas !== 0) {
       writer.uint32(64).uint32(message.replicas);
+    }
+    if (message.fileBytes !== 0) {
+      writer.uint32(72).uint64(message.fileBytes);
     }
     return writer;
   },
@@ -644,6 +665,14 @@ export const RedisInfo: MessageFns<RedisInfo> = {
             message.replicas = reader.uint32();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.fileBytes = longToNumber(reader.uint64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -669,6 +698,7 @@ export const RedisInfo: MessageFns<RedisInfo> = {
     message.fileRewrite = object.fileRewrite ?? "";
     message.snapshot = object.snapshot ?? "";
     message.replicas = object.replicas ?? 0;
+    message.fileBytes = object.fileBytes ?? 0;
     return message;
   },
 };
