@@ -33,9 +33,11 @@ export interface InstallationContext {
 
 /** Returns the handler of `GetInstallation`. */
 export function installationMethod(context: InstallationContext, report: ReportFault) {
-  return unary("GetInstallation", report, async (_request: object): Promise<GetInstallationResponse> =>
-    toMessage(context, await context.installation.read(context.coresGroup)),
-  );
+  const { installation, coresGroup, durability } = context;
+  return unary("GetInstallation", report, async (_request: object): Promise<GetInstallationResponse> => {
+    const [facts, backups] = await Promise.all([installation.read(coresGroup), durability.readBackups()]);
+    return toMessage(context, facts, backups);
+  });
 }
 
 function toMessage(

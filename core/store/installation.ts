@@ -1,14 +1,14 @@
 import type { Installation, MasterInfo, MasterSettings } from "../ports/installation";
 import { LEASE_MS } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-faults";
-import type { Keys } from "./keys";
+import { SHARDS_KEY, type Keys } from "./keys";
 import { fieldOf, toMemory } from "./memory";
 import { errorReply, type ServerReply } from "./redis/connection";
 import type { Redis, Reply } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
 
-/** The key that stores the number of the format; missing for format 1. */
-export const FORMAT_KEY = "cb:format";
+/** The part of the value of `SHARDS_KEY` that is the number of the format; missing for format 1. */
+const STORED_FORMAT = / format=(\d{1,6})/;
 /** The number of the format in which this release stores its data. */
 const STORE_FORMAT = 1;
 
@@ -56,17 +56,17 @@ export function createInstallation(
 
   return {
     async read(group) {
-      const [leases, masters, format] = await Promise.all([
+      const [leases, masters, mark = ""] = await Promise.all([
         readLeases(group),
         readMasters(),
-        readText(redis, FORMAT_KEY),
+        readText(redis, SHARDS_KEY),
       ]);
       return {
         ...leases,
         masters,
         shards: keys.shards,
         storeFormat: STORE_FORMAT,
-        storedFormat: format === undefined ? 1 : Number.parseInt(format, 10) || 0,
+        storedFormat: Number(STORED_FORMAT.exec(mark)?.[1] ?? 1),
       };
     },
   };

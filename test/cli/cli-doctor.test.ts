@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { runCli, startCliProcess } from "../harness/cli";
-import { FORMAT_KEY } from "../../core/store/installation";
 import { connectRedis, type Redis } from "../../core/store/redis/redis";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { examine, HEALTHY_CORE, HEALTHY_REDIS, STRONG_TOKENS } from "../harness/doctor";
@@ -196,17 +195,6 @@ describe("Redis", () => {
     );
     expect(names).toEqual(["fail backup"]);
     expect(of("backup")?.says).toMatch(/the last backup failed at /);
-  });
-
-  test("data in another format is a fault", async () => {
-    const before = await redisCommand("GET", FORMAT_KEY);
-    const { names, of } = await afterPlanting(
-      () => redisCommand("SET", FORMAT_KEY, "77"),
-      () =>
-        before === null ? redisCommand("DEL", FORMAT_KEY) : redisCommand("SET", FORMAT_KEY, String(before)),
-    );
-    expect(names).toEqual(["fail format"]);
-    expect(of("format")?.says).toMatch(/data in Redis has the format 77/);
   });
 
   test("shards that no core holds are a fault", async () => {
