@@ -1,0 +1,261 @@
+import { HEADERS_MAX_BYTES } from "../../contract/numbers";
+import { connectRedis } from "../../core/store/redis/redis";
+import { dashboardUrlOf } from "../harness/dashboard";
+import { examine, HEALTHY_CORE, HEALTHY_REDIS, STRONG_TOKENS } from "../harness/doctor";
+import { freePort, startCore, startEdge } from "../harness/processes";
+import { startService, type TestService } from "../harness/service";
+import { startSilentServer } from "../harness/silent-server";
+import { createTestCa, type TestCa } from "../harness/test-ca";
+import { startWebProxy, type WebProxyOptions } from "../harness/web-proxy";
+
+const LOOPBACK = ["127.0.0.1"];
+
+let service: TestService;
+let ca: TestCa;
+let core: string;
+
+beforeAll(async () => {
+  ca = createTestCa();
+  service = await startService({
+    core: HEALTHY_CORE,
+    edge: { CORE_TOKEN: STRONG_TOKENS.edge, DASHBOARD_LISTEN: "127.0.0.1:0", TRUST_PROXY: "127.0.0.1" },
+    redis: HEALTHY_REDIS,
+  });
+  core = `127.0.0.1:${service.core.port}`;
+  const redis = await connectRedis({ url: service.redis.url, onError: () => undefined });
+  await redis.command("", ["SET", "cb:backup", String(Math.floor(Date.now() / 1_000))]);
+  await redis.close();
+});
+afterAll(async () => {
+  await service.close();
+  ca.close();
+});
+
+/** Runs the doctor against a proxy in front of the edge. */
+async function throughProxy(options: WebProxyOptions, args: readonly string[] = ["--ca", ca.certPath]) {
+  const proxy = await startWebProxy({ to: service.edge.port, ...options });
+  try {
+    return await examine(core, ["--url", proxy.url, ...args]);
+  } finally {
+    proxy.close();
+  }
+}
+
+/** Runs the doctor against a proxy in front of the dashboard. */
+async function dashboardThroughProxy(options: WebProxyOptions) {
+  const to = Number(new URL(dashboardUrlOf(service.edge)).port);
+  const proxy = await startWebProxy({ certificate: ca.issue(LOOPBACK), to, ...options });
+  try {
+    return await examine(core, ["--dashboard", proxy.url, "--ca", ca.certPath]);
+  } finally {
+    proxy.close();
+  }
+}
+
+test("a healthy installation behind proxies with TLS has no fault", async () => {
+  const edge = await throughProxy({ certificate: ca.issue(LOOPBACK) });
+  expect(edge.faults).toEqual([]);
+  expect(edge.of("edge-certificate")).toMatchObject({ result: "ok" });
+  const dashboard = await dashboardThroughProxy({});
+  expect(dashboard.faults).toEqual([]);
+  expect(dashboard.of("dashboard-cookie")).toMatchObject({ result: "ok" });
+});
+
+describe("the address for bridges", () => {
+  const status = (code: number, headers: Readonly<Record<string, string>> = {}): WebProxyOptions => ({
+    answer: (_request, response) => {
+      response.writeHead(code, headers).end("<html>");
+      return true;
+    },
+  });
+
+  test.each<[string, WebProxyOptions, RegExp]>([
+    ["answers 502 by itself", { to: 1 }, /the proxy .* answers 502 by itself \(test-proxy\)/],
+    ["is another web server", status(404, { server: "nginx" }), /something other .*: 404 \(nginx\)/],
+    ["requires a sign-in", status(401), /something other than an edge answers .*: 401/],
+    [
+      "redirects",
+      status(301, { location: "https://www.example/" }),
+      /redirect \(301 to https:\/\/www\.example\/\)/,
+    ],
+  ])("that %s is a fault", async (_what, options, words) => {
+    const { names, of } = await throughProxy(options);
+    expect(names).toEqual(["fail edge"]);
+    expect(of("edge")?.says).toMatch(words);
+    expect(of("edge-sizes")).toMatchObject({ result: "skipped" });
+  });
+
+  test("where nothing listens is a fault", async () => {
+    const { names, of } = await examine(core, ["--url", `http://127.0.0.1:${await freePort()}`]);
+    expect(names).toEqual(["fail edge"]);
+    expect(of("edge")?.says).toMatch(/does not answer: .*ECONNREFUSED/);
+  });
+
+  test("whose name does not exist is a fault", async () => {
+    const { names, of } = await examine(core, ["--url", "https://hooks.invalid"]);
+    expect(names).toEqual(["fail edge"]);
+    expect(of("edge")?.says).toMatch(/the name hooks\.invalid cannot be looked up/);
+  });
+
+  test("where a server accepts connections and never answers is a fault", async () => {
+    const silent = await startSilentServer();
+    try {
+      const { names, of } = await examine(core, ["--url", `http://127.0.0.1:${silent.port}`]);
+      expect(names).toEqual(["fail edge"]);
+      expect(of("edge")?.says).toMatch(/no answer within 5 seconds/);
+    } finally {
+      silent.close();
+    }
+  });
+
+  test("whose edge reaches no core is a fault", async () => {
+    const edge = await startEdge(await freePort(), {}, "listening");
+    try {
+      const { names, of } = await examine(core, ["--url", `http://127.0.0.1:${edge.port}`]);
+      expect(names).toEqual(["fail edge"]);
+      expect(of("edge")?.says).toMatch(/answers 503: the edge reaches no core/);
+    } finally {
+      await edge.stop();
+    }
+  });
+
+  test.each<[string, () => WebProxyOptions, readonly string[], RegExp]>([
+    [
+      "has expired",
+      () => ({ certificate: ca.issueExpired(LOOPBACK) }),
+      ["trusted"],
+      /has expired \(on \d{4}-/,
+    ],
+    [
+      "is for another name",
+      () => ({ certificate: ca.issueForWrongName() }),
+      ["trusted"],
+      /is for other names \(DNS:somebody-else\.example\)/,
+    ],
+    ["is not trusted", () => ({ certificate: ca.issue(LOOPBACK) }), [], /UNABLE|without the certificate/i],
+    [
+      "issued itself",
+      () => ({ certificate: ca.selfSigned(LOOPBACK) }),
+      ["trusted"],
+      /DEPTH_ZERO_SELF_SIGNED/,
+    ],
+  ])("whose certificate %s is a fault", async (_what, options, trusted, words) => {
+    const { names, of } = await throughProxy(options(), trusted.length > 0 ? ["--ca", ca.certPath] : []);
+    expect(names).toEqual(["fail edge-certificate"]);
+    expect(of("edge-certificate")?.says).toMatch(words);
+    expect(of("edge")).toMatchObject({ result: "ok" });
+  });
+
+  test("whose proxy accepts less than the contract allows is a fault", async () => {
+    const { names, of } = await throughProxy({
+      certificate: ca.issue(LOOPBACK),
+      answer: ({ headers }, response) => {
+        const isLarge = JSON.stringify(headers).length > HEADERS_MAX_BYTES / 2;
+        if (isLarge) response.writeHead(400, { server: "small-proxy" }).end();
+        return isLarge;
+      },
+    });
+    expect(names).toEqual(["fail edge-sizes"]);
+    expect(of("edge-sizes")?.says).toMatch(/answers 400 \(small-proxy\) to a body of 64 KB/);
+  });
+
+  test.each([
+    [30_000, "warn edge-clock", /is (?:29|30) seconds ahead/],
+    [-400_000, "fail edge-clock", /is (?:399|400) seconds behind/],
+  ])("whose clock is off by %d ms is a fault", async (offMs, name, words) => {
+    const { names, of } = await throughProxy({
+      certificate: ca.issue(LOOPBACK),
+      answer: (_request, response) => {
+        response.sendDate = false;
+        const body = JSON.stringify({
+          statusCode: 404,
+          message: "no such path or workspace",
+          error: "Not Found",
+        });
+        response.writeHead(404, { date: new Date(Date.now() + offMs).toUTCString() }).end(body);
+        return true;
+      },
+    });
+    expect(names).toEqual([name]);
+    expect(of("edge-clock")?.says).toMatch(words);
+  });
+});
+
+describe("the dashboard", () => {
+  test("whose cookie is not for https only is a fault", async () => {
+    const { names, of } = await dashboardThroughProxy({ forwarded: () => ({}) });
+    expect(names).toEqual(["fail dashboard-cookie"]);
+    expect(of("dashboard-cookie")?.fix).toMatch(/TRUST_PROXY.*X-Forwarded-Proto/);
+  });
+
+  test("at whose address something else answers is a fault", async () => {
+    const { names, of } = await dashboardThroughProxy({ to: service.edge.port });
+    expect(names).toEqual(["fail dashboard"]);
+    expect(of("dashboard")?.says).toMatch(/something other than the dashboard answers .*: 404/);
+  });
+
+  test("without its token, and without a session: the doctor sends no secret", async () => {
+    const seen: string[] = [];
+    await dashboardThroughProxy({
+      answer: ({ headers }, response) => {
+        seen.push(JSON.stringify(headers));
+        response.writeHead(404).end();
+        return true;
+      },
+    });
+    expect(seen).not.toEqual([]);
+    for (const headers of seen) expect(headers).not.toContain(STRONG_TOKENS.operator);
+  });
+});
+
+describe("core with TLS", () => {
+  async function withTlsCore<T>(
+    certPath: string,
+    keyPath: string,
+    use: (at: string) => Promise<T>,
+  ): Promise<T> {
+    const further = await startCore(service.redis.url, {
+      ...HEALTHY_CORE,
+      CORE_TLS_CERT: certPath,
+      CORE_TLS_KEY: keyPath,
+    });
+    try {
+      return await use(`127.0.0.1:${further.port}`);
+    } finally {
+      await further.stop();
+    }
+  }
+
+  test("has no fault with a valid certificate", async () => {
+    const { certPath, keyPath } = ca.issue(LOOPBACK);
+    const { faults, of } = await withTlsCore(certPath, keyPath, (at) =>
+      examine(at, [], { CORE_TLS_CA: ca.certPath }),
+    );
+    expect(faults).toEqual([]);
+    expect(of("core-certificate")).toMatchObject({ result: "ok" });
+    expect(of("core-encryption")?.says).toMatch(/with TLS/);
+  });
+
+  test("and a command without CORE_TLS_CA is a fault that names the setting", async () => {
+    const { certPath, keyPath } = ca.issue(LOOPBACK);
+    const { faults, of } = await withTlsCore(certPath, keyPath, (at) => examine(at));
+    expect(of("core")).toMatchObject({
+      result: "fail",
+      says: expect.stringMatching(/answers a TLS handshake/) as string,
+      fix: expect.stringMatching(/CORE_TLS_CA/) as string,
+    });
+    expect(faults.every(({ check }) => check.startsWith("core"))).toBe(true);
+  });
+
+  test.each<[string, () => { certPath: string; keyPath: string }, RegExp]>([
+    ["an expired certificate", () => ca.issueExpired(LOOPBACK), /has expired/],
+    ["a certificate for another name", () => ca.issueForWrongName(), /is for other names/],
+  ])("and %s is a fault", async (_what, issue, words) => {
+    const { certPath, keyPath } = issue();
+    const { names, of } = await withTlsCore(certPath, keyPath, (at) =>
+      examine(at, [], { CORE_TLS_CA: ca.certPath }),
+    );
+    expect(names).toEqual(["fail core", "fail core-certificate"]);
+    expect(of("core-certificate")?.says).toMatch(words);
+  });
+});
