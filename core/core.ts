@@ -4,8 +4,8 @@ import { listenForProbes } from "../runtime/health-listener";
 import { listening } from "../runtime/listen-fault";
 import { formatBlock } from "../runtime/public-address";
 import { limitConnections } from "../runtime/limit-connections";
-import type { Running } from "../runtime/run-process";
-import { isLoopback, SettingsError } from "../runtime/settings";
+import { LastingFault, type Running } from "../runtime/run-process";
+import { isLoopback } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
@@ -29,7 +29,9 @@ import { createRedisWatch } from "./redis-watch";
 import { replyFault } from "./store/redis/fault-words";
 import { createSecretBox } from "./store/secret-box";
 import { watchFiles } from "./renewed-files";
-import { openStore, WrongShards, type Store } from "./store/store";
+import { UnfitStore } from "./store/mark";
+import { openStore, type Store } from "./store/store";
+import { watchMark } from "./store-watch";
 
 export interface Core extends Required<Running> {
   /** The port of the gRPC listener. */
@@ -79,7 +81,7 @@ export async function createCore(
     async () => files.close(),
   ];
   try {
-    const { store, closeStore } = await openCoreStore(config, tokens, metrics, log, stopping);
+    const { store, markFault, closeStore } = await openCoreStore(config, tokens, metrics, log, stopping);
     closers.unshift(closeStore);
 
     const outside = await createOutside(config, store.now, overrides.names, log);
@@ -125,6 +127,7 @@ export async function createCore(
       port: rpc.port,
       healthPort: health.port,
       drainMs: config.drainMs,
+      failed: markFault,
       beginDrain: readiness.stop,
       close() {
         readiness.stop();
@@ -155,6 +158,7 @@ function createReadiness() {
         await state.probe();
         return undefined;
       } catch (error) {
+        if (error instanceof UnfitStore) return error.message;
         return replyFault(error) ?? "Redis does not answer";
       }
     },
@@ -180,12 +184,15 @@ async function openCoreStore(
     meter: { ...metrics.store, rejected: metrics.memory.rejected },
   });
   const store = await Promise.race([opening, failOnceAborted(stopping)]).catch((error: unknown) => {
-    throw error instanceof WrongShards ? new SettingsError([error.message]) : error;
+    throw error instanceof UnfitStore ? new LastingFault(error.message) : error;
   });
   redisWatch.begin(() => store.probe());
+  const markWatch = watchMark(store.checkMark);
   return {
     store,
+    markFault: markWatch.failed,
     async closeStore() {
+      markWatch.stop();
       redisWatch.stop();
       await store.close();
     },

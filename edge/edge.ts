@@ -20,7 +20,7 @@ import { createPublicListener } from "./public/public-listener";
 import { createRefusalReports } from "./public/refusal-reports";
 import { createUnsentPages } from "./public/unsent-pages";
 
-export interface Edge extends Required<Running> {
+export interface Edge extends Required<Omit<Running, "failed">> {
   /** The port of the listener for bridges. */
   readonly port: number;
   /** The port of the listener for probes. */

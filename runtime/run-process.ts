@@ -1,10 +1,20 @@
 import type { Logger } from "pino";
 import { SettingsError } from "./settings";
 
+/** A fault that a restart does not fix, e.g. stored data that this release cannot use. The message says what to do. */
+export class LastingFault extends Error {
+  override readonly name = "LastingFault";
+}
+
 /** A program that runs until `close` is called. Calling `close` again is harmless. */
 export interface Running {
   /** Milliseconds between `beginDrain` and `close`; undefined or 0 if the program closes immediately. */
   readonly drainMs?: number;
+  /**
+   * Resolves when the program must not do anything more. The process logs the fault and exits with code 78, without
+   * calling `close`.
+   */
+  readonly failed?: Promise<LastingFault>;
   /** Makes the program report that it is not ready. The program continues to accept and answer requests. */
   beginDrain?(): void;
   close(): Promise<void>;
@@ -40,9 +50,13 @@ export async function runProcess(
     if (stopping.signal.aborted) process.exit(0);
     const settings = error instanceof SettingsError;
     process.stderr.write(`${settings ? error.message : `cannot start: ${startFault(error)}`}\n`);
-    process.exit(settings ? EXIT_BAD_SETTINGS : 1);
+    process.exit(settings || error instanceof LastingFault ? EXIT_BAD_SETTINGS : 1);
   }
   const { running, log } = started;
+  void running.failed?.then(({ message }) => {
+    log.fatal(message);
+    process.exit(EXIT_BAD_SETTINGS);
+  });
   const signal = await asked;
   if (running.drainMs) {
     log.info({ signal, seconds: running.drainMs / 1_000 }, "draining");

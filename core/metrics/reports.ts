@@ -51,6 +51,11 @@ export function storeReports(counters: Counters, log: Logger) {
     onOverbooking: (advice: string) => log.warn({}, advice),
     onAdvice: ({ level, server, advice }: { level: "warn" | "info"; server: string; advice: string }) =>
       log[level]({ server }, `Redis may lose data: ${advice}`),
+    onMigrated: (unserved: number) =>
+      log[unserved > 0 ? "error" : "info"](
+        { unserved },
+        "this is the first start after a migration of the stored data; `unserved` is the number of events that the migration could not convert",
+      ),
   };
 }
 

@@ -50,14 +50,15 @@ import { shardOf } from "../domain/shard";
  * | `:sealed:<kind>:<id>` of shard 0 only | hash | as the session or link | put_sealed: an encrypted session or sign-in link of the dashboard: see sealed.lua |
  * | `:sealed:<kind>` of shard 0 only | zset | as `:sealed:<kind>:<id>` | put_sealed, read_sealed, take_sealed: tokens' names and ids of the entries, by the time of the last use, µs |
  *
- * In addition, the key `cb:shards` contains the number of shards, which is fixed when core starts for the first time.
+ * In addition, the key `cb:shards` contains the mark of the store: the number of shards, which is fixed when core starts
+ * for the first time, and the format of the data (see domain/store-format.ts).
  * `deploy/backup/backup.sh` writes the keys `cb:backup` and `cb:backupfailed`, or on a cluster `:backup` and
  * `:backupfailed` after the prefix of each shard: the times of the last complete and of the last failed backup, in
  * seconds since the epoch.
  */
 export type Keys = ReturnType<typeof createKeys>;
 
-/** The key that stores the number of shards. */
+/** The key that stores the mark. */
 export const SHARDS_KEY = "cb:shards";
 
 /** The shard whose slot contains the registry of the groups of followers, and the sealed entries. */

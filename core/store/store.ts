@@ -14,15 +14,15 @@ import { createGroups } from "./groups";
 import { createHeldEvents } from "./held-events";
 import { createRequestCounts } from "./request-counts";
 import { createInboundLog, type InboundLogOptions } from "./inbound-log";
-import { createKeys, SHARDS_KEY } from "./keys";
+import { createKeys } from "./keys";
 import { createInstallation } from "./installation";
 import { createLeases } from "./leases";
+import { checkMark, keepMark, reportMigration } from "./mark";
 import { createOperatorOutbox } from "./operator-outbox";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
 import { errorReply } from "./redis/connection";
-import { connectRedis, type Redis } from "./redis/redis";
+import { connectRedis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
-import { asText } from "./redis/reply";
 import { readMemory, readShardMemory } from "./memory";
 import { createPollWatch } from "./poll-watch";
 import { createPushQueue } from "./push-queue";
@@ -33,9 +33,6 @@ import { createSecretKeys } from "./secret-keys";
 import { listenForWakes } from "./wakes";
 import { createWorkspaceStates } from "./workspace-states";
 import { createWorkspaces } from "./workspaces";
-
-/** Thrown when the configured number of shards differs from the number that is stored in Redis. */
-export class WrongShards extends Error {}
 
 /** Core's ports, implemented with Redis. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
@@ -59,11 +56,13 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   onOverbooking?(advice: string): void;
   /** Called at the start, with each piece of advice about Redis settings. */
   onAdvice?(advice: RedisAdvice): void;
+  /** Called at the first start after a migration, with the number of events that the migration could not convert. */
+  onMigrated?(unserved: number): void;
 }
 
 /**
- * Connects to Redis. Waits without a time limit until Redis is available. Throws when the store was created with a
- * different number of shards.
+ * Connects to Redis. Waits without a time limit until Redis is available. Throws `UnfitStore` when the store was created
+ * with a different number of shards, or when its data has a different format.
  */
 export async function openStore(options: StoreOptions) {
   const redis = await connectRedis({
@@ -78,11 +77,13 @@ export async function openStore(options: StoreOptions) {
   try {
     const { shards, redisMemoryBytes = 0 } = options;
     const keys = createKeys(shards);
+    // This check comes first, because core must not write to a store of another format.
+    await onceAvailable(options, () => keepMark(redis, shards));
     const memory = await onceAvailable(options, () => readShardMemory(redis, keys, redisMemoryBytes));
     const bounds = planMemory(memory, options);
     const functions = createFunctions(redis, options.meter, failedShardMaxBytes(memory));
     await onceAvailable(options, () => functions.load());
-    await checkShards(options, redis, shards);
+    await onceAvailable(options, () => reportMigration(redis, shards, options.onMigrated));
     for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
     const overbooking = findOverbooking(memory, bounds);
     if (overbooking !== undefined) options.onOverbooking?.(overbooking);
@@ -127,10 +128,15 @@ export async function openStore(options: StoreOptions) {
       bounds,
       /** Returns the memory of each master. */
       readMemory: () => readMemory(redis, redisMemoryBytes),
-      /** Throws when a master does not answer, or when the master that stores the number of shards rejects writes. */
+      /**
+       * Throws when a master does not answer, or when the master that stores the mark rejects writes. Throws `UnfitStore`
+       * when the mark has changed, so that this release can no longer use the store.
+       */
       async probe(): Promise<void> {
-        await Promise.all([keepShards(redis, shards), redis.everywhere(["PING"])]);
+        await Promise.all([keepMark(redis, shards), redis.everywhere(["PING"])]);
       },
+      /** Throws as `probe` does, but asks only one master. */
+      checkMark: () => checkMark(redis, shards),
       async close(): Promise<void> {
         following.abort();
         await requestCounts.close();
@@ -141,23 +147,6 @@ export async function openStore(options: StoreOptions) {
     await redis.close();
     throw error;
   }
-}
-
-/** Throws `WrongShards` when the store was created with a different number of shards. */
-async function checkShards(options: StoreOptions, redis: Redis, shards: number): Promise<void> {
-  const kept = await onceAvailable(options, () => keepShards(redis, shards));
-  if (kept === String(shards)) return;
-  throw new WrongShards(
-    `SHARDS is ${shards}, but this Redis was first used with ${kept}: set SHARDS=${kept}`,
-  );
-}
-
-/** Returns the stored number of shards. If Redis is new or has restarted empty, stores `shards` and returns it. */
-async function keepShards(redis: Redis, shards: number): Promise<string> {
-  // While its memory is full, Redis rejects SET, but not GET.
-  const known = await redis.command(SHARDS_KEY, ["GET", SHARDS_KEY]);
-  const kept = known ?? (await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, String(shards), "NX", "GET"]));
-  return kept === null ? String(shards) : asText(kept);
 }
 
 const AGAIN_MS = 250;

@@ -1,10 +1,8 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { readCoreConfig } from "../../core/config";
 import { SECRETS_KEY, startCore, TOKENS } from "../harness/processes";
+import { runProgram as run } from "../harness/run-program";
 import { sharedService } from "../harness/shared-service";
 import { createTestCa } from "../harness/test-ca";
 
@@ -12,18 +10,6 @@ const service = sharedService();
 const ca = createTestCa();
 afterAll(() => ca.close());
 const certificate = ca.issue(["localhost"]);
-
-/** Runs a program with `settings` and no other settings, and waits until the program exits. */
-async function run(name: string, settings: Readonly<Record<string, string>>) {
-  const main = join(__dirname, "../../dist", name, "main.js");
-  const child = spawn(process.execPath, [main], { env: { PATH: process.env["PATH"], ...settings } });
-  const [[code], stdout, stderr] = await Promise.all([
-    once(child, "close"),
-    text(child.stdout),
-    text(child.stderr),
-  ]);
-  return { code: code as number | null, stdout, stderr };
-}
 
 const FAULTY_CORE = {
   REDIS_URL: "http://value-of-redis",
