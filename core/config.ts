@@ -38,6 +38,11 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
   });
 }
 
+/** Reads the settings of a migration, which are some of core's settings. Throws `SettingsError`. */
+export function readMigrationConfig(environment: NodeJS.ProcessEnv) {
+  return readSettings(environment, (settings) => ({ ...readRedis(settings), shards: readShards(settings) }));
+}
+
 function readRedis(settings: Settings) {
   return {
     redisUrl: settings.parsed(
@@ -87,15 +92,15 @@ function parseKeys(text: string): readonly Buffer[] {
   });
 }
 
+function readShards(settings: Settings): number {
+  const what = "number of shards of the store, fixed at core's first start";
+  return settings.integer("SHARDS", what, { min: 1, max: 1024 }, 16);
+}
+
 /** Reads the settings of the store: the number of shards, and the limits of the stored data. */
 function readStore(settings: Settings) {
   return {
-    shards: settings.integer(
-      "SHARDS",
-      "number of shards of the store, fixed at core's first start",
-      { min: 1, max: 1024 },
-      16,
-    ),
+    shards: readShards(settings),
     inboundLogMax: settings.integer(
       "INBOUND_LOG_MAX",
       "inbound events kept for followers, per shard",

@@ -14,6 +14,7 @@ import { callReports, shardReports, storeReports, unreadableReports } from "./me
 import { tidyShard, type ShardTidyContext } from "./delivery/shard-tidy";
 import { watchGroups, type GroupWatchContext } from "./operations/watch-groups";
 import { watchShard, type ShardWatchContext } from "./delivery/shard-watch";
+import { CORES_GROUP } from "./ports/leases";
 import type { Ids, NameLookup } from "./ports/outside";
 import { dispatchShard, type DispatcherContext } from "./delivery/shard-dispatcher";
 import { holdLeases } from "./leases/lease-holder";
@@ -53,8 +54,6 @@ export interface Core extends Required<Running> {
  * docker-compose.yml.
  */
 const CONNECTIONS = { max: 4_000, share: 1_000 } as const;
-/** The lease group whose members are all cores. No group of games can have this name. */
-const CORES_GROUP = "!cores";
 
 /**
  * Assembles a core and starts it. Core answers probes immediately, and gRPC calls as soon as Redis answers.

@@ -11,6 +11,8 @@ interface ServerProgram {
   readonly purpose: string;
   /** The page and section of the documentation that lists the program's settings. */
   readonly settings: string;
+  /** What the program's commands do, by the command. */
+  readonly commands?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -35,12 +37,15 @@ function print(text: string): never {
   process.exit(0);
 }
 
-function helpOf({ file, purpose, settings }: ServerProgram): string {
+function helpOf({ file, purpose, settings, commands = {} }: ServerProgram): string {
+  const more = Object.entries(commands).map(
+    ([command, what]) => `  node dist/${file} ${command}   ${what}\n`,
+  );
   return `${purpose}
 
   node dist/${file}             run with the settings of the environment
   node dist/${file} --help      print this page
   node dist/${file} --version   print the version
-
+${more.join("")}
 All settings are environment variables: see ${settings}.`;
 }

@@ -5,10 +5,23 @@
 export const FORMAT = 2;
 
 /** The first release of each format. */
-const FIRST_RELEASES: Readonly<Record<number, string>> = { 1: "1.0.0-beta.1", 2: "1.0.0-beta.2" };
+const FIRST_RELEASES: Readonly<Record<KnownFormat, string>> = { 1: "1.0.0-beta.1", 2: "1.0.0-beta.2" };
 
 /** The formats to which this release can migrate the data. */
-export const KNOWN_FORMATS: readonly number[] = Object.keys(FIRST_RELEASES).map(Number);
+export const KNOWN_FORMATS = [1, 2] as const;
+export type KnownFormat = (typeof KNOWN_FORMATS)[number];
+
+/** Returns the releases that serve a format. */
+export function releasesOf(format: KnownFormat): string {
+  return format === FORMAT
+    ? `${FIRST_RELEASES[format]} and later releases of format ${format}`
+    : FIRST_RELEASES[format];
+}
+
+function firstRelease(format: number): string | undefined {
+  const known = KNOWN_FORMATS.find((each) => each === format);
+  return known && FIRST_RELEASES[known];
+}
 
 /** What the store says about itself: see `parseMark`. */
 export interface StoreMark {
@@ -26,7 +39,7 @@ export interface StoreMark {
 
 /** Returns the mark of data in the given format, with which a core of this release can start. */
 export function markOf(shards: number, format = FORMAT, unserved?: number): StoreMark {
-  return { shards, format, since: FIRST_RELEASES[format], unserved };
+  return { shards, format, since: firstRelease(format), unserved };
 }
 
 /**
@@ -66,21 +79,38 @@ export function parseMark(text: string): StoreMark | undefined {
   return { shards: Number(shards), format, since: known.get("since"), migratingTo, unserved };
 }
 
+function findShardsFault(text: string, shards: number): string | undefined {
+  const mark = parseMark(text);
+  if (mark === undefined)
+    return `cb:shards in this Redis has the value ${JSON.stringify(text.slice(0, 100))}, which this release does not understand: see docs/upgrade.md`;
+  return mark.shards === shards
+    ? undefined
+    : `SHARDS is ${shards}, but this Redis was first used with ${mark.shards}: set SHARDS=${mark.shards}`;
+}
+
 /**
  * Returns why a core of this release, with the given number of shards, cannot use a store with this mark, and what to do;
  * undefined when the core can use the store.
  */
 export function findMarkFault(text: string, shards: number): string | undefined {
   const mark = parseMark(text);
-  if (mark === undefined)
-    return `cb:shards in this Redis has the value ${JSON.stringify(text.slice(0, 100))}, which this release does not understand: see docs/upgrade.md`;
-  if (mark.shards !== shards)
-    return `SHARDS is ${shards}, but this Redis was first used with ${mark.shards}: set SHARDS=${mark.shards}`;
+  if (mark?.shards !== shards) return findShardsFault(text, shards);
   if (mark.migratingTo !== undefined)
     return `a migration of this Redis to format ${mark.migratingTo} has not finished: if no migration runs, run it again with core's settings: node dist/core/main.js migrate --to ${mark.migratingTo} (docs/upgrade.md)`;
   if (mark.format < FORMAT)
-    return `this Redis has data in format ${mark.format}, of release ${FIRST_RELEASES[mark.format]} or a build before ${FIRST_RELEASES[FORMAT]}, but this release serves format ${FORMAT}: stop all cores, and run with core's settings: node dist/core/main.js migrate (docs/upgrade.md)`;
+    return `this Redis has data in format ${mark.format}, of release ${firstRelease(mark.format) ?? "unknown"} or a build before ${FIRST_RELEASES[FORMAT]}, but this release serves format ${FORMAT}: stop all cores, and run with core's settings: node dist/core/main.js migrate (docs/upgrade.md)`;
   if (mark.format > FORMAT)
     return `this Redis has data in format ${mark.format}, of release ${mark.since ?? "unknown"} or newer, but this release serves format ${FORMAT}: start that release, or stop all cores, and run with its files and core's settings: node dist/core/main.js migrate --to ${FORMAT} (docs/upgrade.md)`;
+  return undefined;
+}
+
+/** Returns why this release cannot convert a store with this mark to the format `to`; undefined when it can. */
+export function findMigrationFault(text: string, shards: number, to: KnownFormat): string | undefined {
+  const mark = parseMark(text);
+  if (mark?.shards !== shards) return findShardsFault(text, shards);
+  if (mark.format > FORMAT || (mark.migratingTo ?? 0) > FORMAT)
+    return `this Redis has data in format ${mark.format}, of release ${mark.since ?? "unknown"} or newer, which this release cannot convert: use the files of that release`;
+  if (mark.migratingTo !== undefined && mark.migratingTo !== to)
+    return `a migration to format ${mark.migratingTo} was interrupted: complete it first, with migrate --to ${mark.migratingTo}`;
   return undefined;
 }

@@ -18,6 +18,9 @@ export interface Member {
  */
 export const LEASE_MS = 3_000;
 
+/** The lease group whose members are all cores. No group of games can have this name. */
+export const CORES_GROUP = "!cores";
+
 /**
  * The reason why a join fails: a newer member has the same name ("replaced"), or the group has the maximum number of
  * members ("full").

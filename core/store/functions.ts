@@ -2,7 +2,7 @@ import { ErrorReply } from "@redis/client";
 import type { StoreMeter } from "../ports/meters";
 import { StoreFull, StoreUnavailable } from "../ports/store-faults";
 import type { Argument, Redis, Reply } from "./redis/redis";
-import { readLibrary } from "./read-library";
+import { readLibrary, type Library } from "./read-library";
 import { asList } from "./redis/reply";
 
 /** The names of the functions. Each function is documented in functions/*.lua. */
@@ -100,7 +100,9 @@ export interface ShardCall {
   readonly bodies?: readonly Argument[];
 }
 
-export type Functions = ReturnType<typeof createFunctions>;
+export type Functions = LibraryFunctions<FunctionName>;
+/** The functions of a library, which call the library, and load it on a server that lacks it. */
+export type LibraryFunctions<Name extends string> = ReturnType<typeof createLibrary<Name>>;
 
 /** Bytes of the length before each packed argument. */
 export const LENGTH_BYTES = 4;
@@ -156,9 +158,18 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }
 
-/** Returns functions that call the library, and that load the library on a server that lacks it. */
-export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number) {
-  const { version, code } = readLibrary(failedShardMaxBytes);
+/** Returns the functions of core's library. */
+export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number): Functions {
+  return createLibrary<FunctionName>(redis, readLibrary(failedShardMaxBytes), CONFIRMED, meter);
+}
+
+/** @param confirmed the functions whose writes the replicas must confirm */
+export function createLibrary<Name extends string>(
+  redis: Redis,
+  { version, code }: Pick<Library, "version" | "code">,
+  confirmed: Pick<ReadonlySet<Name>, "has">,
+  meter?: StoreMeter,
+) {
   let loading: Promise<unknown> | undefined;
 
   // Many calls may find the library missing at the same time, so all of them share one load.
@@ -167,8 +178,8 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
     await loading;
   }
 
-  async function call(name: FunctionName, shards: readonly ShardCall[]): Promise<Reply> {
-    const send = CONFIRMED.has(name) ? "confirmed" : "command";
+  async function call(name: Name, shards: readonly ShardCall[]): Promise<Reply> {
+    const send = confirmed.has(name) ? "confirmed" : "command";
     const prefixes = shards.map(({ prefix }) => prefix);
     const [prefix = ""] = prefixes;
     const command: Argument[] = ["FCALL", `${name}_${version}`, String(shards.length), ...prefixes];
@@ -190,7 +201,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
     }
   }
 
-  async function metered(name: FunctionName, shards: readonly ShardCall[], items?: number): Promise<Reply> {
+  async function metered(name: Name, shards: readonly ShardCall[], items?: number): Promise<Reply> {
     const began = performance.now();
     let isAnswered = false;
     try {
@@ -211,18 +222,13 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
     /** Whether one call may be for several shards. */
     spansShards: redis.isOneMaster,
     /** @param prefix prefix of the shard's keys */
-    call: (name: FunctionName, prefix: string, args: readonly Argument[]) =>
-      metered(name, [{ prefix, args }]),
+    call: (name: Name, prefix: string, args: readonly Argument[]) => metered(name, [{ prefix, args }]),
     /**
      * Calls a function for several shards in one step. Returns the function's answer for each shard, in order.
      *
      * @param items number of requests in the call, for the meter
      */
-    async callEach(
-      name: FunctionName,
-      shards: readonly ShardCall[],
-      items: number,
-    ): Promise<readonly Reply[]> {
+    async callEach(name: Name, shards: readonly ShardCall[], items: number): Promise<readonly Reply[]> {
       const reply = await metered(name, shards, items);
       return shards.length === 1 ? [reply] : asList(reply);
     },

@@ -51,7 +51,8 @@ import { shardOf } from "../domain/shard";
  * | `:sealed:<kind>` of shard 0 only | zset | as `:sealed:<kind>:<id>` | put_sealed, read_sealed, take_sealed: tokens' names and ids of the entries, by the time of the last use, µs |
  *
  * In addition, the key `cb:shards` contains the mark of the store: the number of shards, which is fixed when core starts
- * for the first time, and the format of the data (see domain/store-format.ts).
+ * for the first time, and the format of the data (see domain/store-format.ts). While the data is migrated to another
+ * format, `cb:migration` is the lock of the process that migrates, and the hash `:migration` of each shard contains counts.
  * `deploy/backup/backup.sh` writes the keys `cb:backup` and `cb:backupfailed`, or on a cluster `:backup` and
  * `:backupfailed` after the prefix of each shard: the times of the last complete and of the last failed backup, in
  * seconds since the epoch.

@@ -67,6 +67,9 @@ const FILES = [
   "follow",
 ];
 
+/** The files of the library that converts the data to another format. */
+const MIGRATION_FILES = ["library", "state", "held", "blocks", "migrate"];
+
 /**
  * The files whose local variables no other file uses. Each of them is a block, because Lua allows only 200 local
  * variables outside blocks.
@@ -112,26 +115,41 @@ const CONSTANTS: Readonly<Record<string, number | string>> = {
   TIMESTAMP_TOLERANCE_SECONDS,
 };
 
+/** A library of functions in Lua. */
+export interface Library {
+  /** A hash of the source. The names of the functions end with `_<version>`. */
+  readonly version: string;
+  readonly name: string;
+  readonly code: string;
+}
+
 /**
  * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
  * can share one Redis: each release has its own library there.
  *
  * @param failedShardMaxBytes maximum bytes of the failed events of a shard
  */
-export function readLibrary(failedShardMaxBytes = FAILED_SHARD_MAX_BYTES): {
-  readonly version: string;
-  readonly code: string;
-} {
-  const parts = FILES.map((file) => {
+export function readLibrary(failedShardMaxBytes = FAILED_SHARD_MAX_BYTES): Library {
+  return joinFiles(FILES, { ...CONSTANTS, FAILED_SHARD_MAX_BYTES: failedShardMaxBytes });
+}
+
+/** Reads the library that converts the data to another format. */
+export function readMigrationLibrary(): Library {
+  return joinFiles(MIGRATION_FILES, CONSTANTS);
+}
+
+function joinFiles(files: readonly string[], constants: typeof CONSTANTS): Library {
+  const parts = files.map((file) => {
     const text = readFileSync(join(__dirname, "functions", `${file}.lua`), "utf8");
     return BLOCKS.has(file) ? `do\n${text}\nend` : text;
   });
   const source = parts.join("\n").replace(/@([A-Z_]{2,})@/g, (_text, name: string) => {
-    const constant = name === "FAILED_SHARD_MAX_BYTES" ? failedShardMaxBytes : CONSTANTS[name];
+    const constant = constants[name];
     if (constant === undefined)
       throw new TypeError(`the function library names an unknown constant: ${name}`);
     return String(constant);
   });
   const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
-  return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
+  const name = `chatbridge_${version}`;
+  return { version, name, code: `#!lua name=${name}\n${source.replaceAll("@V@", version)}` };
 }

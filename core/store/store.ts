@@ -21,7 +21,7 @@ import { checkMark, keepMark, reportMigration } from "./mark";
 import { createOperatorOutbox } from "./operator-outbox";
 import { createOutboundEvents, type OutboundEventsOptions } from "./outbound-events";
 import { errorReply } from "./redis/connection";
-import { connectRedis } from "./redis/redis";
+import { connectRedis, type Redis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
 import { readMemory, readShardMemory } from "./memory";
 import { createPollWatch } from "./poll-watch";
@@ -128,15 +128,7 @@ export async function openStore(options: StoreOptions) {
       bounds,
       /** Returns the memory of each master. */
       readMemory: () => readMemory(redis, redisMemoryBytes),
-      /**
-       * Throws when a master does not answer, or when the master that stores the mark rejects writes. Throws `UnfitStore`
-       * when the mark has changed, so that this release can no longer use the store.
-       */
-      async probe(): Promise<void> {
-        await Promise.all([keepMark(redis, shards), redis.everywhere(["PING"])]);
-      },
-      /** Throws as `probe` does, but asks only one master. */
-      checkMark: () => checkMark(redis, shards),
+      ...createProbes(redis, shards),
       async close(): Promise<void> {
         following.abort();
         await requestCounts.close();
@@ -147,6 +139,20 @@ export async function openStore(options: StoreOptions) {
     await redis.close();
     throw error;
   }
+}
+
+function createProbes(redis: Redis, shards: number) {
+  return {
+    /**
+     * Throws when a master does not answer, or when the master that stores the mark rejects writes. Throws `UnfitStore`
+     * when the mark has changed, so that this release can no longer use the store.
+     */
+    async probe(): Promise<void> {
+      await Promise.all([keepMark(redis, shards), redis.everywhere(["PING"])]);
+    },
+    /** Throws `UnfitStore` when the mark has changed. Asks only one master. */
+    checkMark: () => checkMark(redis, shards),
+  };
 }
 
 const AGAIN_MS = 250;

@@ -1,0 +1,212 @@
+import * as fc from "fast-check";
+import type { Workspace } from "../../core/domain/workspace";
+import { migrateStore, type MigrationReporter, type Survey } from "../../core/store/migration/migrate-store";
+import { asText } from "../../core/store/redis/reply";
+import { many } from "../harness/for-all";
+import { openFormatOne, type FormatOne } from "../harness/format-one";
+import { startTestRedis, type TestRedis } from "../harness/redis";
+import { openTestStore, publication, readPage, sequenceOf, type TestStore } from "../harness/store";
+
+const HOUR_US = 3_600_000_000;
+const DAY_US = 24 * HOUR_US;
+/** Events that are this near to their expiry may expire while a test runs. */
+const NEAR_US = 600_000_000;
+
+let server: TestRedis;
+let old: FormatOne;
+beforeAll(async () => {
+  server = await startTestRedis(["--appendfsync", "no"]);
+});
+beforeEach(async () => {
+  old = await openFormatOne(server.url, true);
+  await old.redis.command("", ["FLUSHALL"]);
+  await old.redis.command("", ["FUNCTION", "FLUSH"]);
+  await old.mark();
+});
+afterEach(() => old.close());
+afterAll(() => server.close());
+
+interface Told {
+  readonly begun: (readonly [number, boolean])[];
+  readonly surveys: Survey[];
+}
+
+/** Migrates the store. Returns the result, and what was reported. */
+async function migrate(to: 1 | 2, isDryRun = false) {
+  const told: Told = { begun: [], surveys: [] };
+  const reporter: MigrationReporter = {
+    unavailable: () => undefined,
+    waiting: () => undefined,
+    begins: (...begun) => void told.begun.push(begun),
+    surveyed: (survey) => void told.surveys.push(survey),
+    progress: () => undefined,
+  };
+  const migrated = await migrateStore({ redisUrl: server.url, shards: 16, to, isDryRun, reporter });
+  return { ...migrated, ...told };
+}
+
+const readMark = async () => asText(await old.redis.command("", ["GET", "cb:shards"]));
+const keyOf = ({ id }: Workspace, name: string) => `${old.keys.prefixOf(id)}:${name}:${id}`;
+const nowUs = () => Date.now() * 1_000;
+
+interface Event {
+  readonly sequence: number;
+  readonly json: string;
+}
+
+/** Uses the store as a core of this release does. */
+async function withStore<T>(use: (store: TestStore) => Promise<T>): Promise<T> {
+  const store = await openTestStore(server.url);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Reads all pages after a cursor as a core of this release. */
+async function readNew(store: TestStore, { id }: Workspace, from: string, limit: number) {
+  const record = await store.workspaces.read(id);
+  if (record === undefined) throw new Error("the workspace is missing");
+  const events: string[] = [];
+  let [cursor, gap] = [from, false];
+  for (;;) {
+    const start = cursor === "oldest" ? ({ from: "oldest" } as const) : ({ from: "after", cursor } as const);
+    const page = await readPage(store, { record, page: { start, limit } });
+    if (!("events" in page)) throw new Error(page.outcome);
+    events.push(...page.events.map(String));
+    gap ||= page.gap;
+    if (!page.hasMore) return { events, gap };
+    cursor = page.last ?? cursor;
+  }
+}
+
+/** Reads all pages after a cursor as a core of release 1.0.0-beta.1. */
+async function readOld(workspace: Workspace, from: string, limit: number) {
+  const parts: string[] = [];
+  let [cursor, gap] = [from, false];
+  for (;;) {
+    const page = await old.page(workspace, cursor, limit);
+    if (page.json !== "") parts.push(page.json);
+    gap ||= page.gap;
+    if (!page.hasMore) return { events: JSON.parse(`[${parts.join(",")}]`) as unknown[], gap };
+    cursor = page.last;
+  }
+}
+
+interface Published {
+  readonly hoursAgo: number;
+  /** The sizes of the events. */
+  readonly sizes: readonly number[];
+  /** Whether the bridge polls after these events. */
+  readonly isPolled: boolean;
+}
+
+/** A day of a workspace. */
+const DAY: fc.Arbitrary<readonly Published[]> = fc.array(
+  fc.record({
+    hoursAgo: fc.double({ min: 0, max: 26, noNaN: true }),
+    sizes: fc.array(fc.oneof(fc.nat(300), fc.constantFrom(5_000, 16_200, 16_300, 40_000)), {
+      minLength: 1,
+      maxLength: 20,
+    }),
+    isPolled: fc.boolean(),
+  }),
+  { maxLength: 8 },
+);
+
+/** A workspace with events of a random day, a page size, and a cursor. */
+interface Filled {
+  readonly workspace: Workspace;
+  readonly limit: number;
+  readonly cursor: number;
+  /** The last sequence that was served to a poll. */
+  readonly served: number;
+  /** The last sequence that has expired; 0 if none has. */
+  readonly expired: number;
+  /** The events that have not expired. */
+  readonly live: Event[];
+}
+
+async function fill(day: readonly Published[], limit: number, place: number): Promise<Filled | undefined> {
+  await old.setClock(nowUs() - 27 * HOUR_US);
+  const workspace = await old.add();
+  const events: Event[] = [];
+  for (const { hoursAgo, sizes, isPolled } of day.toSorted((a, b) => b.hoursAgo - a.hoursAgo)) {
+    await old.setClock(nowUs() - hoursAgo * HOUR_US);
+    const texts = sizes.map((size) => "x".repeat(size));
+    events.push(...(await old.publish(workspace, texts)));
+    if (isPolled) await old.page(workspace, "oldest", limit);
+  }
+  await old.setClock(nowUs());
+  const cutoff = nowUs() - DAY_US;
+  if (events.some(({ sequence }) => Math.abs(sequence - cutoff) < NEAR_US)) return undefined;
+  const live = events.filter(({ sequence }) => sequence > cutoff);
+  const expired = events.findLast(({ sequence }) => sequence <= cutoff)?.sequence ?? 0;
+  const cursor = events[place % (events.length + 1)]?.sequence ?? 1;
+  return { workspace, limit, cursor, served: await readState(workspace, "served"), expired, live };
+}
+
+const after = (events: readonly Event[], sequence: number) =>
+  events.filter((each) => each.sequence > sequence);
+const jsonOf = (events: readonly Event[]) => events.map(({ json }) => json);
+
+test("every held event is served with the same bytes after a migration, and after a migration back, at every cursor", async () => {
+  const WORKSPACES = fc.array(fc.tuple(DAY, fc.integer({ min: 1, max: 100 }), fc.nat()), {
+    minLength: 12,
+    maxLength: 20,
+  });
+  await fc.assert(
+    fc.asyncProperty(WORKSPACES, async (days) => {
+      const found = [];
+      for (const day of days) found.push(await fill(...day));
+      const filled = found.flatMap((each) => each ?? []);
+
+      const up = await migrate(2);
+      expect(up).toMatchObject({ outcome: "migrated", unserved: 0 });
+      await withStore(async (store) => {
+        for (const { workspace, limit, cursor, served, expired, live } of filled) {
+          const { waiting } = await store.pollWatch.health(workspace.id);
+          expect(waiting).toBe(after(live, served).length);
+          expect(await readNew(store, workspace, "oldest", limit)).toEqual({
+            events: jsonOf(live),
+            gap: false,
+          });
+          const events = jsonOf(after(live, cursor));
+          expect(await readNew(store, workspace, String(cursor), limit)).toEqual({
+            events,
+            gap: cursor < expired,
+          });
+          const sequence = sequenceOf(await store.outboundEvents.publish(publication(workspace.id, "new")));
+          expect(sequence).toBeGreaterThan(live.at(-1)?.sequence ?? expired);
+          live.push({ sequence, json: `{"label":"new","sequence":${sequence}}` });
+        }
+      });
+
+      expect(await migrate(1)).toMatchObject({ outcome: "migrated", unserved: 0 });
+      expect(await readMark()).toBe("16");
+      await old.setClock(nowUs());
+      for (const { workspace, limit, cursor, expired, live } of filled) {
+        const events = jsonOf(live).map((json) => JSON.parse(json) as unknown);
+        expect(await readOld(workspace, "oldest", limit)).toEqual({ events, gap: false });
+        expect((await readOld(workspace, String(cursor), limit)).gap).toBe(cursor < expired);
+        live.push(...(await old.publish(workspace, ["after", "the", "way", "back"])));
+      }
+
+      expect(await migrate(2)).toMatchObject({ outcome: "migrated", unserved: 0 });
+      await withStore(async (store) => {
+        for (const { workspace, limit, live } of filled) {
+          expect((await readNew(store, workspace, "oldest", limit)).events).toEqual(jsonOf(live));
+        }
+      });
+      await old.redis.command("", ["FLUSHALL"]);
+      await old.mark();
+    }),
+    { numRuns: many(2) },
+  );
+});
+
+async function readState(workspace: Workspace, field: string): Promise<number> {
+  const key = keyOf(workspace, "st");
+  return Number(asText((await old.redis.command(key, ["HGET", key, field])) ?? Buffer.from("0")));
+}
