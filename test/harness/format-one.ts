@@ -41,7 +41,7 @@ export type FormatOne = Awaited<ReturnType<typeof openFormatOne>>;
 export async function openFormatOne(redisUrl: string, hasClock = false) {
   const redis = await connectRedis({ url: redisUrl, onError: () => undefined });
   const keys = createKeys(SHARDS);
-  const { call } = createLibrary<OldFunction>(redis, readOldLibrary(hasClock), { has: () => false });
+  const { call, load } = createLibrary<OldFunction>(redis, readOldLibrary(hasClock), { has: () => false });
   const box = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
   const versions = new Map<string, string>();
 
@@ -70,8 +70,13 @@ export async function openFormatOne(redisUrl: string, hasClock = false) {
       await put(workspace);
       return workspace;
     },
-    /** Marks the store as release 1.0.0-beta.1 does. */
-    mark: () => redis.command("cb:shards", ["SET", "cb:shards", String(SHARDS)]),
+    /** Loads the functions, as a core does when it starts. */
+    load,
+    /** Loads the functions, and marks the store as release 1.0.0-beta.1 does. */
+    async mark(): Promise<void> {
+      await load();
+      await redis.command("cb:shards", ["SET", "cb:shards", String(SHARDS)]);
+    },
     setClock: async (us: number) => {
       await redis.command("", ["DEL", "clock"]);
       await redis.command("", ["RPUSH", "clock", String(Math.floor(us / 1e6)), String(Math.floor(us % 1e6))]);

@@ -1,4 +1,4 @@
-import { readLibrary } from "../../core/store/read-library";
+import { readLibrary, readMigrationLibrary } from "../../core/store/read-library";
 import { findScopeFaults } from "../harness/lua-scopes";
 
 /** The globals of Lua 5.1 and of Redis that the library may use. */
@@ -10,14 +10,20 @@ const GLOBALS = new Set(
 /** Lua allows 200 local variables in a function. Above this number, there is hardly room for another file. */
 const LOCALS_MAX = 195;
 
-test("every name of the function library is known where it is used, and there is room for more local variables", () => {
-  const { code } = readLibrary();
-  const source = code.replace(/^#!.*/, "");
-  const lines = source.split("\n");
-  const faults = findScopeFaults(source, GLOBALS, LOCALS_MAX);
-  // To make room, put the variables that no other file uses into a block: see BLOCKS in read-library.ts.
-  expect(faults.map(({ line, fault }) => `${fault}: ${lines[line - 1]?.trim()}`)).toEqual([]);
-});
+test.each([
+  ["function library", readLibrary],
+  ["library of the migration", readMigrationLibrary],
+])(
+  "every name of the %s is known where it is used, and there is room for more local variables",
+  (_name, read) => {
+    const { code } = read();
+    const source = code.replace(/^#!.*/, "");
+    const lines = source.split("\n");
+    const faults = findScopeFaults(source, GLOBALS, LOCALS_MAX);
+    // To make room, put the variables that no other file uses into a block: see BLOCKS in read-library.ts.
+    expect(faults.map(({ line, fault }) => `${fault}: ${lines[line - 1]?.trim()}`)).toEqual([]);
+  },
+);
 
 test("the check finds unknown names and too many local variables", () => {
   const find = (source: string) => findScopeFaults(source, new Set(["redis"]), 4).map(({ fault }) => fault);

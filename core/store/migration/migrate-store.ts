@@ -126,6 +126,7 @@ class Migration {
     const isContinued = this.#mark.migratingTo !== undefined;
     reporter.begins(this.#mark.format, isContinued);
     if (!isContinued) await this.#begin();
+    await patiently(this.#steps.stubOthers);
     const workspaces = await this.#convert(renew);
     const counts = await this.#sum();
     await patiently(() => this.#store(markOf(this.#mark.shards, to, counts.unserved)));

@@ -2,6 +2,7 @@ import type { Keys } from "../keys";
 import { createLibrary } from "../functions";
 import { readMigrationLibrary } from "../read-library";
 import type { Redis, Reply } from "../redis/redis";
+import { stubLibraries } from "./stub-libraries";
 import { asList, asNumber, asText } from "../redis/reply";
 
 /** The functions of the migration. Each function is documented in functions/migrate.lua. */
@@ -57,6 +58,8 @@ export function createSteps(redis: Redis, keys: Keys) {
 
   return {
     load,
+    /** Stops cores that were only paused when the migration began: see `stubLibraries`. */
+    stubOthers: () => stubLibraries(redis, library.name),
     /** Removes the functions of the migration from all masters. */
     async unload(): Promise<void> {
       await redis.everywhere(["FUNCTION", "DELETE", library.name]);
