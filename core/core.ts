@@ -171,7 +171,11 @@ async function openCoreStore(
   metrics: CoreMetrics,
   log: Logger,
   stopping: AbortSignal,
-): Promise<{ readonly store: Store; closeStore(): Promise<void> }> {
+): Promise<{
+  readonly store: Store;
+  readonly markFault: Promise<LastingFault>;
+  closeStore(): Promise<void>;
+}> {
   const redisWatch = createRedisWatch(log);
   const opening = openStore({
     ...config,

@@ -231,7 +231,7 @@ test("the bytes of the push queue, a failing push, and the data of deleted works
   const pushed = await old.add({ targetUrl: "https://bridge.example/events" });
   const [deleted, polled] = [await old.add(), await old.add()];
   await migrate(2);
-  const operator = [pushed, deleted].map(({ id }) => `${old.keys.prefixOf(id)}`);
+  const [prefix, ofDeleted] = [old.keys.prefixOf(pushed.id), old.keys.prefixOf(deleted.id)];
   await withStore(async (store) => {
     for (const { id } of [deleted, polled]) {
       const record = await store.workspaces.read(id);
@@ -247,18 +247,18 @@ test("the bytes of the push queue, a failing push, and the data of deleted works
   await migrate(1);
   await old.load();
   await old.publish(pushed, ["a", "b", "c".repeat(500)]);
-  await old.call("delete_workspace", operator[1] ?? "", [deleted.id, indexEntry(deleted)]);
+  await old.call("delete_workspace", ofDeleted, [deleted.id, indexEntry(deleted)]);
   expect(await old.redis.command("", ["EXISTS", keyOf(deleted, "changes")])).toBe(1);
 
   await migrate(2);
-  const queue = `${operator[0]}:push`;
+  const queue = `${prefix}:push`;
   const entries = asList(await old.redis.command("", ["XRANGE", queue, "-", "+"]));
   const bytes = entries
     .map((entry) => asBytes(asList(asList(entry)[1])[1]).length)
     .reduce((sum, each) => sum + each, 0);
   expect(bytes).toBeGreaterThan(500);
-  expect(Number(asText(await old.redis.command("", ["GET", `${operator[0]}:pushbytes`])))).toBe(bytes);
-  expect(await old.redis.command("", ["ZSCORE", `${operator[0]}:due`, pushed.id])).not.toBeNull();
+  expect(Number(asText(await old.redis.command("", ["GET", `${prefix}:pushbytes`])))).toBe(bytes);
+  expect(await old.redis.command("", ["ZSCORE", `${prefix}:due`, pushed.id])).not.toBeNull();
   expect(await old.redis.command("", ["HMGET", keyOf(polled, "st"), "faulty", "alerted"])).toEqual([
     null,
     null,
