@@ -38,7 +38,7 @@ export interface MasterFacts {
 export interface StoreFacts {
   /** The number of the format in which this core stores its data. */
   readonly storeFormat: number;
-  /** The number of the format of the stored data. */
+  /** The number of the format of the stored data; 0 when the stored mark is invalid. */
   readonly storedFormat: number;
   readonly shards: number;
   /** Number of shards that no live member of the group holds. */

@@ -1,3 +1,4 @@
+import { FORMAT, parseMark } from "../domain/store-format";
 import type { Installation, MasterInfo, MasterSettings } from "../ports/installation";
 import { LEASE_MS } from "../ports/leases";
 import { StoreUnavailable } from "../ports/store-faults";
@@ -6,11 +7,6 @@ import { fieldOf, toMemory } from "./memory";
 import { errorReply, type ServerReply } from "./redis/connection";
 import type { Redis, Reply } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
-
-/** The part of the value of `SHARDS_KEY` that is the number of the format; missing for format 1. */
-const STORED_FORMAT = / format=(\d{1,6})/;
-/** The number of the format in which this release stores its data. */
-const STORE_FORMAT = 1;
 
 /** The names of the settings in CONFIG GET. */
 const SETTINGS = ["appendonly", "appendfsync", "save", "maxmemory-policy"] as const;
@@ -65,8 +61,8 @@ export function createInstallation(
         ...leases,
         masters,
         shards: keys.shards,
-        storeFormat: STORE_FORMAT,
-        storedFormat: Number(STORED_FORMAT.exec(mark)?.[1] ?? 1),
+        storeFormat: FORMAT,
+        storedFormat: parseMark(mark)?.format ?? 0,
       };
     },
   };

@@ -54,9 +54,9 @@ end
 -- Calls `visit` with the index of each block, oldest first.
 local BLOCKS_AT_ONCE = 100
 local function each_block(prefix, workspace, visit)
-  local from = '-'
+  local from, entries = '-', nil
   repeat
-    local entries = redis.call('XRANGE', full_key(prefix, workspace), from, '+', 'COUNT', BLOCKS_AT_ONCE)
+    entries = redis.call('XRANGE', full_key(prefix, workspace), from, '+', 'COUNT', BLOCKS_AT_ONCE)
     for _, entry in ipairs(entries) do visit(entry[2][2]) end
     from = entries[1] and '(' .. entries[#entries][1]
   until #entries < BLOCKS_AT_ONCE
