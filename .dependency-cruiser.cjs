@@ -117,7 +117,8 @@ module.exports = {
       severity: "error",
       from: {
         path: "^core/",
-        pathNot: "^core/((main|core|config|migrate|read-tokens|renewed-files|redis-watch|store-watch)\\.ts$|metrics/)",
+        pathNot:
+          "^core/((main|core|config|migrate|read-tokens|renewed-files|redis-watch|store-watch)\\.ts$|metrics/)",
       },
       to: { path: "^runtime/", pathNot: [TRACER, SHARES] },
     },

@@ -5,7 +5,7 @@ import { listening } from "../runtime/listen-fault";
 import { formatBlock } from "../runtime/public-address";
 import { limitConnections } from "../runtime/limit-connections";
 import { LastingFault, type Running } from "../runtime/run-process";
-import { isLoopback } from "../runtime/settings";
+import { isLoopback, SettingsError } from "../runtime/settings";
 import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import type { CoreConfig } from "./config";
@@ -187,7 +187,8 @@ async function openCoreStore(
     meter: { ...metrics.store, rejected: metrics.memory.rejected },
   });
   const store = await Promise.race([opening, failOnceAborted(stopping)]).catch((error: unknown) => {
-    throw error instanceof UnfitStore ? new LastingFault(error.message) : error;
+    if (!(error instanceof UnfitStore)) throw error;
+    throw error.isOfSetting ? new SettingsError([error.message]) : new LastingFault(error.message);
   });
   redisWatch.begin(() => store.probe());
   const markWatch = watchMark(store.checkMark);

@@ -79,7 +79,8 @@ export function parseMark(text: string): StoreMark | undefined {
   return { shards: Number(shards), format, since: known.get("since"), migratingTo, unserved };
 }
 
-function findShardsFault(text: string, shards: number): string | undefined {
+/** Returns why the given number of shards does not fit the mark; undefined when it fits. */
+export function findShardsFault(text: string, shards: number): string | undefined {
   const mark = parseMark(text);
   if (mark === undefined)
     return `cb:shards in this Redis has the value ${JSON.stringify(text.slice(0, 100))}, which this release does not understand: see docs/upgrade.md`;

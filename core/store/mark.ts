@@ -1,10 +1,18 @@
-import { findMarkFault, markOf, parseMark, printMark } from "../domain/store-format";
+import { findMarkFault, findShardsFault, markOf, parseMark, printMark } from "../domain/store-format";
 import { SHARDS_KEY } from "./keys";
 import type { Redis } from "./redis/redis";
 import { asText } from "./redis/reply";
 
 /** Thrown when this release cannot use the store: the number of shards or the format of the data is different. */
-export class UnfitStore extends Error {}
+export class UnfitStore extends Error {
+  /** @param isOfSetting whether the setting SHARDS must be corrected */
+  constructor(
+    message: string,
+    readonly isOfSetting = false,
+  ) {
+    super(message);
+  }
+}
 
 /** Returns the stored mark; undefined when the store is new. */
 export async function readMark(redis: Redis): Promise<string | undefined> {
@@ -15,7 +23,7 @@ export async function readMark(redis: Redis): Promise<string | undefined> {
 /** Throws `UnfitStore` when this release cannot use a store with this mark. */
 function check(text: string, shards: number): void {
   const fault = findMarkFault(text, shards);
-  if (fault !== undefined) throw new UnfitStore(fault);
+  if (fault !== undefined) throw new UnfitStore(fault, fault === findShardsFault(text, shards));
 }
 
 /**

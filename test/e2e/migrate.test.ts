@@ -126,6 +126,7 @@ test.each(["2", "1"])(
       const isDone = stdout.includes("nothing to migrate");
       if (!isDone && to === "2") expect(stdout).toContain(`held events converted: ${count}\n`);
       if (to === "2") await expectServed(filled);
+      await old.load();
       for (const { workspace, events } of to === "1" ? filled : []) {
         const page = await old.page(workspace, "oldest", 200);
         expect(`[${page.json}]`).toBe(`[${events.join(",")}]`);
@@ -171,6 +172,7 @@ test("a core that starts while the data is migrated is found, and nothing is con
   expect(code).toBe(75);
   expect(stderr).toContain("stop all cores");
   expect(await readMark()).toBe("16");
+  await old.load();
   const page = await old.page(filled[1]?.workspace ?? { id: "" }, "oldest", 100);
   expect(page.json).toBe(filled[1]?.events.join(","));
 });
@@ -239,6 +241,7 @@ test.each([
     expect(await migrate(["--to", "1"], {}, service.url)).toMatchObject({ code: 0, stderr: "" });
     const keys = await store.redis.everywhere(["KEYS", "*:held:*"]);
     expect(keys.flatMap(({ reply }) => reply)).toEqual([]);
+    await store.load();
     for (const { workspace, events } of filled) {
       expect((await store.page(workspace, "oldest", 200)).json).toBe(events.join(","));
     }
