@@ -4,7 +4,7 @@
 //   npm run release-archive -- --to <folder>   writes them to another folder
 //   npm run release-archive -- --built         packs this folder as it is, instead of a clean clone of the commit
 //
-// Two runs for the same commit with the same release of Node write the same bytes. Needs git, GNU tar and gzip.
+// Two runs for the same commit write the same bytes. Needs git, GNU tar and gzip.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
