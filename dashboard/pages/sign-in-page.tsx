@@ -29,10 +29,10 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
           required
           hint={
             <>
-              One of core's <code>CORE_TOKENS</code> with the role <code>operator</code>.{" "}
-              <code>npm start</code> prints a link that signs you in, and <code>npm start -- --commands</code>{" "}
-              prints the token. With Docker, <code>docker compose run --rm operator sign-in</code> prints such
-              a link.
+              One of core's <code>CORE_TOKENS</code> with the role <code>operator</code>. These commands print
+              a link that signs you in: <code>sudo chat-bridge sign-in</code> on a machine with systemd,{" "}
+              <code>docker compose run --rm operator sign-in</code> with Docker, and <code>npm start</code>,
+              whose token <code>npm start -- --commands</code> prints.
             </>
           }
         />

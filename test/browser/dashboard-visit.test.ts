@@ -69,6 +69,19 @@ test.each([
   expect((await makeLink({ next })).status).toBe(400);
 });
 
+test("the sign-in page names the commands that print a link", async () => {
+  const { page } = await browser.visit(dashboard.url);
+  const commands = page.locator("form code");
+  await commands.first().waitFor();
+  expect(await commands.allInnerTexts()).toEqual(
+    expect.arrayContaining([
+      "sudo chat-bridge sign-in",
+      "docker compose run --rm operator sign-in",
+      "npm start",
+    ]),
+  );
+});
+
 test("a link that keeps the session signs in a person without a session, and a person who cannot see the page", async () => {
   const { page, context } = await browser.visit(dashboard.url + (await visitPath()));
   await page.getByRole("heading", { name: "The demo", level: 1 }).waitFor();
