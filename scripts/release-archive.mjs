@@ -56,10 +56,20 @@ function buildClone(repository, commit) {
   return folder;
 }
 
+/** Returns the version of a built folder. Throws if its programs were built from another version. */
+function versionOf(folder) {
+  const [own, built] = ["package.json", "dist/build.json"].map(
+    (path) => JSON.parse(readFileSync(join(folder, path), "utf8")).version,
+  );
+  if (own !== built)
+    throw new Error(`dist/ has version ${built}, but package.json ${own}: run npm run build`);
+  return own;
+}
+
 /** Returns the paths of all files in the archive, and of their folders, relative to `folder`, in a fixed order. */
 function pathsIn(folder) {
   const pathspecs = FROM_REPOSITORY.map((path) => (path.includes("*") ? `:(glob)${path}` : path));
-  const tracked = run(folder, "git", "ls-files", "-z", "--", ...pathspecs);
+  const tracked = run(folder, "git", "ls-files", "-z", "--error-unmatch", "--", ...pathspecs);
   const files = [...tracked.split("\0").filter((path) => path !== ""), ...productionFiles(folder)];
   /** @type {Set<string>} */
   const paths = new Set();
@@ -115,7 +125,7 @@ process.env.SOURCE_DATE_EPOCH ??= run(repository, "git", "log", "-1", "--format=
 const seconds = process.env.SOURCE_DATE_EPOCH;
 const folder = values.built ? repository : buildClone(repository, commit);
 try {
-  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const version = versionOf(folder);
   const name = `chat-bridge-${version}`;
   const { paths, files } = pathsIn(folder);
   mkdirSync(to, { recursive: true });

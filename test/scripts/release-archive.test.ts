@@ -25,6 +25,7 @@ const MOST = { files: 3_000, bytes: 32 * MEGABYTE, packed: 10 * MEGABYTE };
 
 const NAME = `chat-bridge-${BUILD.version}`;
 const VERSION = `chat-bridge ${BUILD.version} (commit ${BUILD.commit})\n`;
+const AUTHOR = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
 const SCRIPT = join(ROOT, "scripts/release-archive.mjs");
 const COMMIT_SECONDS = execFileSync("git", ["log", "-1", "--format=%ct"], {
   cwd: ROOT,
@@ -79,7 +80,7 @@ test("another folder, user mask, time zone, language and time give the same byte
   execFileSync("git", ["add", "package.json", "LICENSE", "CHANGELOG.md", "bin", "cli", "deploy", "docs"], {
     cwd: other,
   });
-  execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "a"], { cwd: other });
+  execFileSync("git", [...AUTHOR, "commit", "-qm", "a"], { cwd: other });
   pack(other, join(folder, "second"), {
     UMASK: "077",
     TZ: "Asia/Tokyo",
@@ -154,6 +155,32 @@ test("no file contains a path of the folder in which it was built", () => {
   expect(faulty).toEqual([]);
 });
 
+/** Creates a repository with two files, and runs the script there. */
+function packOther(name: string, builtVersion: string) {
+  const other = join(folder, name);
+  mkdirSync(join(other, "dist"), { recursive: true });
+  writeFileSync(join(other, "package.json"), '{ "version": "1.0.0" }');
+  writeFileSync(join(other, "dist/build.json"), JSON.stringify({ version: builtVersion }));
+  execFileSync("git", ["init", "--quiet"], { cwd: other });
+  execFileSync("git", ["add", "package.json"], { cwd: other });
+  execFileSync("git", [...AUTHOR, "commit", "-qm", "a"], { cwd: other });
+  const args = [SCRIPT, "--built", "--to", join(folder, "other")];
+  return spawnSync(process.execPath, args, { cwd: other, encoding: "utf8" });
+}
+
+test("the script fails if the repository has no file for an entry of its list", () => {
+  const { status, stderr } = packOther("incomplete", "1.0.0");
+  expect([status, stderr]).toEqual([1, expect.stringContaining("pathspec 'LICENSE' did not match")]);
+});
+
+test("the script fails if the programs were built from another version", () => {
+  const { status, stderr } = packOther("stale", "0.9.0");
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringContaining("dist/ has version 0.9.0, but package.json 1.0.0: run npm run build"),
+  ]);
+});
+
 test("the archive is bounded in size and in number of files", () => {
   const files = filesBelow(unpacked);
   const bytes = files.reduce((sum, path) => sum + readFileSync(path).length, 0);
@@ -165,8 +192,12 @@ test("the archive is bounded in size and in number of files", () => {
 test("the archive contains the files that a machine without containers needs", () => {
   const files = filesBelow(unpacked).map((path) => relative(unpacked, path));
   const wanted = ["bin/chat-bridge", "package.json", "LICENSE", "CHANGELOG.md", "deploy/backup/backup.sh"];
-  const pages = ["install.md", "upgrade.md", "backup.md", "settings.md", "troubleshooting.md"];
-  expect(files).toEqual(expect.arrayContaining([...wanted, ...pages.map((page) => `docs/${page}`)]));
+  const units = ["redis", "core", "edge", "backup"].map(
+    (name) => `deploy/systemd/chat-bridge-${name}.service`,
+  );
+  const proxies = ["Caddyfile", "nginx.conf"].map((name) => `deploy/proxy/${name}`);
+  const pages = ["one-machine", "install", "upgrade", "backup", "settings"].map((name) => `docs/${name}.md`);
+  expect(files).toEqual(expect.arrayContaining([...wanted, ...units, ...proxies, ...pages]));
 });
 
 test.each([[[]], [["core"]], [["edge"]]])(
