@@ -47,6 +47,8 @@ const SUITES = {
   neighbours: ["test/neighbours"],
   /** `npm run test:kubernetes`: the Helm chart in the cluster that `KUBECONFIG` names. */
   kubernetes: ["test/kubernetes"],
+  /** `npm run test:upgrade`: upgrades from the release before, and back, under load. */
+  upgrade: ["test/upgrade"],
 };
 
 /** @type {import("jest").Config} */

@@ -62,6 +62,7 @@ const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["npm run test:bridges", [...suite("bridges"), "--maxWorkers=6"]],
   ["npm run test:faults", suite("faults")],
   ["npm run test:neighbours", suite("neighbours")],
+  ["npm run test:upgrade", suite("upgrade")],
 ];
 /** Runs only if there is a cluster. One file at a time, because some tests keep pods away from a node. */
 const KUBERNETES = ["npm run test:kubernetes", [...suite("kubernetes"), "--maxWorkers=1"]] as const;

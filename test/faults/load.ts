@@ -133,11 +133,14 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
   };
 }
 
+/** The messages with which this release and the release before log a dropped push. */
+const DROP_MESSAGES: readonly unknown[] = ["a push was dropped", "a push was given up"];
+
 /** Returns the events that cores logged as dropped. */
 function drops(rig: Rig): readonly Fact[] {
   return rig
     .coreLog()
-    .filter(({ msg }) => msg === "a push was dropped")
+    .filter(({ msg }) => DROP_MESSAGES.includes(msg))
     .map(({ workspaceId, eventId, reason }) => ({
       saw: "dropped",
       at: 0,

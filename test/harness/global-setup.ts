@@ -28,6 +28,7 @@ import {
   installSynapse,
   preparePython,
 } from "../programs/pypi";
+import { installReleaseBefore } from "../programs/release-before";
 import type { Say } from "../programs/tools-folder";
 import { shareGameKit } from "../../kit/game/test/harness/shared-game-kit";
 import { shareKit } from "../../kit/test/harness/shared-kit";
@@ -85,6 +86,7 @@ const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] =
   [/\/harness\/helm"/, installHelm],
   [/\bfindGatewayApi\b/, findGatewayApi],
   [/\bfindPrometheusOperator\b/, findPrometheusOperator],
+  [/\btestUpgrade\b/, installReleaseBefore],
 ];
 
 /**

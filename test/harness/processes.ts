@@ -34,15 +34,27 @@ export interface TestProcess extends RunningProcess {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Starts core on free ports, connected to a Redis server. Resolves when core is ready. */
-export function startCore(redisUrl: string, environment: Environment = {}): Promise<TestProcess> {
-  return startProcess("core", {
+/** The folder of the release under test. */
+export const THIS_RELEASE = join(__dirname, "../..");
+
+/**
+ * Starts core on free ports, connected to a Redis server. Resolves when core is ready.
+ *
+ * @param release the folder of a built release; by default, the release under test
+ */
+export function startCore(
+  redisUrl: string,
+  environment: Environment = {},
+  release = THIS_RELEASE,
+): Promise<TestProcess> {
+  const settings = {
     REDIS_URL: redisUrl,
     CORE_LISTEN: "127.0.0.1:0",
     CORE_TOKENS: String(Object.entries(TOKENS).map((each) => each.join("="))),
     SECRETS_KEY,
     ...environment,
-  });
+  };
+  return startProcess("core", settings, { release });
 }
 
 /**
@@ -53,6 +65,7 @@ export function startEdge(
   corePort: number,
   environment: Environment = {},
   when: "ready" | "listening" = "ready",
+  release = THIS_RELEASE,
 ): Promise<TestProcess> {
   const settings = {
     CORE_ADDRESS: `127.0.0.1:${corePort}`,
@@ -60,7 +73,7 @@ export function startEdge(
     EDGE_LISTEN: "127.0.0.1:0",
     ...environment,
   };
-  return startProcess("edge", settings, when);
+  return startProcess("edge", settings, { when, release });
 }
 
 /**
@@ -89,7 +102,7 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
 }
 
 /**
- * Starts dist/<name>/main.js. The process's environment has only `PATH`, `HEALTH_LISTEN` and the variables in
+ * Starts dist/<name>/main.js of a release. The process's environment has only `PATH`, `HEALTH_LISTEN` and the variables in
  * `environment`. Rejects with the output on stderr when the process exits before it is ready.
  *
  * @param when the end of the log line after which the process counts as started
@@ -97,9 +110,9 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",
   environment: Environment,
-  when = "ready",
+  { when = "ready", release = THIS_RELEASE } = {},
 ): Promise<TestProcess> {
-  const main = join(__dirname, "../../dist", name, "main.js");
+  const main = join(release, "dist", name, "main.js");
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env["PATH"], HEALTH_LISTEN: "127.0.0.1:0", ...environment },
     stdio: ["ignore", "pipe", "pipe"],

@@ -20,6 +20,10 @@ interface RigOptions {
   readonly edges?: number;
   readonly settings?: Readonly<Record<string, string>>;
   readonly settingsOf?: (place: number) => Readonly<Record<string, string>>;
+  /** The folder of the release of the cores, or of each core; by default, the release under test. */
+  readonly release?: string | readonly string[];
+  /** The same for the edges; by default, as for the cores. */
+  readonly edgeRelease?: string | readonly string[];
 }
 
 export type Rig<R extends RigRedis = RigRedis> = Awaited<ReturnType<typeof startRig<R>>>;
@@ -51,7 +55,8 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
       places(options.cores).map(async (place) => {
         const own = { ...settings, ...options.settingsOf?.(place) };
         const member = await startMember(
-          (listen) => startCore(redis.url, { ...own, CORE_LISTEN: listen }),
+          (listen, release) => startCore(redis.url, { ...own, CORE_LISTEN: listen }, release),
+          releaseAt(options.release, place),
           (process) => log.push(process.log),
         );
         const clients = connectToCore(member.port);
@@ -61,8 +66,11 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
     );
     const CORE_ADDRESS = `ipv4:${cores.map(({ port }) => `127.0.0.1:${port}`).join(",")}`;
     const edges: readonly Member[] = await Promise.all(
-      places(options.edges).map(async () => {
-        const member = await startMember((listen) => startEdge(0, { CORE_ADDRESS, EDGE_LISTEN: listen }));
+      places(options.edges).map(async (place) => {
+        const member = await startMember(
+          (listen, release) => startEdge(0, { CORE_ADDRESS, EDGE_LISTEN: listen }, "ready", release),
+          releaseAt(options.edgeRelease ?? options.release, place),
+        );
         closers.push(member.kill);
         return member;
       }),
@@ -91,6 +99,10 @@ export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>,
   }
 }
 
+function releaseAt(releases: RigOptions["release"], place: number): string | undefined {
+  return typeof releases === "object" ? releases[place] : releases;
+}
+
 /** Starts a rig for all tests of a file, and closes the rig after the tests. */
 export function testRig<R extends RigRedis>(startRedis: () => Promise<R>, options?: RigOptions): Rig<R> {
   const rig = {} as Rig<R>;
@@ -100,11 +112,12 @@ export function testRig<R extends RigRedis>(startRedis: () => Promise<R>, option
 }
 
 async function startMember(
-  start: (listen: string) => Promise<TestProcess>,
+  start: (listen: string, release?: string) => Promise<TestProcess>,
+  firstRelease?: string,
   began: (process: TestProcess) => void = () => undefined,
 ) {
   const port = await freePort();
-  let process = await start(`127.0.0.1:${port}`);
+  let process = await start(`127.0.0.1:${port}`, firstRelease);
   began(process);
   return {
     port,
@@ -116,8 +129,11 @@ async function startMember(
       process.child.kill("SIGCONT");
       await process.stop("SIGKILL");
     },
-    async start() {
-      process = await start(`127.0.0.1:${port}`);
+    /** Stops the process gracefully, and returns its exit code. */
+    stop: () => process.stop(),
+    /** Restarts the process, by default with the release under test. */
+    async start(release?: string) {
+      process = await start(`127.0.0.1:${port}`, release);
       began(process);
     },
     /** Returns the status and the reason of the process's `/ready`. */

@@ -7,6 +7,7 @@ import { findGatewayApi, findPrometheusOperator, installActionlint, installHelm 
 import { installNode, installTypeScripts } from "./npm";
 import { installKubernetesValidate, installNio, installSlixmpp, installSynapse, preparePython } from "./pypi";
 import { REDIS_SERVERS } from "./redis-servers";
+import { installReleaseBefore } from "./release-before";
 import type { Say } from "./tools-folder";
 
 const ROOT = join(__dirname, "../..");
@@ -59,6 +60,7 @@ export function installAll(nodes: readonly string[], stores: readonly string[], 
     installActionlint,
     findGatewayApi,
     findPrometheusOperator,
+    installReleaseBefore,
   ]);
   const python = apt.then(() =>
     inTurn([
