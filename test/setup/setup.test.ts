@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join, relative } from "node:path";
+import { parseEnv } from "node:util";
 import { ROOT } from "../harness/compose-file";
 import { testFolder } from "../harness/folder";
 import { HOSTS, setUp } from "../harness/setup";
@@ -115,6 +116,26 @@ test("no file with a secret is readable by all users, and each process can read 
     "/var/lib/chat-bridge-redis/users.acl": "redis:redis 600",
     "/var/lib/chat-bridge/backups": "redis:redis 700",
   });
+});
+
+test("the settings of all files exist, and the tokens of the callers are among core's tokens", () => {
+  const root = machine();
+  setUp(root, [...HOSTS, "--games", "trivia", "--yes"]);
+  const page =
+    readFileSync(join(ROOT, "docs/settings.md"), "utf8") + readFileSync(join(ROOT, "docs/cli.md"), "utf8");
+  for (const name of ["core.env", "edge.env", "cli.env"]) {
+    const names = Object.keys(parseEnv(read(root, `etc/chat-bridge/${name}`)));
+    expect(names.filter((each) => !page.includes(`\`${each}\``))).toEqual([]);
+  }
+  expect(read(root, "etc/chat-bridge/core.env")).toMatch(/^SECRETS_KEY=[0-9a-f]{64}$/m);
+  const tokens = read(root, "etc/chat-bridge/core-tokens").split("\n");
+  for (const [label, name] of [
+    ["edge", "edge"],
+    ["operator", "operator"],
+    ["game:trivia", "game-trivia"],
+  ]) {
+    expect(tokens).toContain(`${label}=${read(root, `etc/chat-bridge/${name}-token`).trim()}`);
+  }
 });
 
 test("a second run changes nothing", () => {
