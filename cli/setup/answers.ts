@@ -112,11 +112,12 @@ export function parseGames(text: string): readonly string[] {
 
 /**
  * Returns the default of `redisMegabytes` for a machine: a quarter of its memory, because Redis can need twice its data, and
- * core and the edge need up to 1.8 GB.
+ * core and the edge need up to 1.8 GB. The files of Redis need up to four times the data, and backups need more. So the
+ * default is at most a sixteenth of the free disk.
  */
-export function standardMegabytes(machineBytes: number): number {
-  const quarter = machineBytes / 4 / 1_048_576;
-  return Math.max(REDIS_MIN_MEGABYTES, Math.floor(quarter / 64) * 64);
+export function standardMegabytes(memoryBytes: number, diskBytes: number): number {
+  const megabytes = Math.min(memoryBytes / 4, diskBytes / 16) / 1_048_576;
+  return Math.max(REDIS_MIN_MEGABYTES, Math.floor(megabytes / 64) * 64);
 }
 
 /** Returns the default of `dashboard`: the host name of the edge with another first label. */

@@ -19,6 +19,8 @@ export function nextSteps(answers: SetupAnswers, steps: readonly Step[]): readon
   ];
 }
 
+const READY = "curl -sS --retry 30 --retry-all-errors --retry-delay 1 http://127.0.0.1:8081/ready";
+
 const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`);
 
 function firstCommands(answers: SetupAnswers): readonly string[] {
@@ -26,7 +28,7 @@ function firstCommands(answers: SetupAnswers): readonly string[] {
     `sysctl -p ${PATHS.sysctl}`,
     "systemctl daemon-reload",
     `systemctl enable --now ${unitsOf(answers).join(" ")}`,
-    "curl -sS http://127.0.0.1:8081/ready    # shows that the edge, core and Redis work",
+    `${READY}    # waits until the edge, core and Redis work`,
     ...proxyCommands(answers),
   ];
 }

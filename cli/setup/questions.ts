@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import type { Prompter } from "../../runtime/prompter";
 import * as answers from "./answers";
@@ -233,6 +233,12 @@ function smtpFrom({ smtpUrlFile }: AnswerOptions): string | undefined {
   }
 }
 
+/** Returns the number of bytes that are free on the disk of the data. */
+function freeDisk(): number {
+  const { bavail, bsize } = statfsSync(existsSync("/var/lib") ? "/var/lib" : "/");
+  return bavail * bsize;
+}
+
 async function askRedis(options: AnswerOptions, files: KnownFiles, questions: Questions) {
   const conf = files.read(PATHS.redisConf) ?? "";
   const [, knownMemory] = /^maxmemory (\d+mb)$/m.exec(conf) ?? [];
@@ -241,7 +247,7 @@ async function askRedis(options: AnswerOptions, files: KnownFiles, questions: Qu
     option: "--redis-memory",
     what: "Memory for the data of Redis, which can use twice as much for a short time",
     given: options.redisMemory,
-    standard: `${answers.standardMegabytes(totalmem())}mb`,
+    standard: `${answers.standardMegabytes(totalmem(), freeDisk())}mb`,
     known: knownFrom(knownMemory, PATHS.redisConf),
     parse: answers.parseMegabytes,
   });
