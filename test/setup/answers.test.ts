@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv, stripVTControlCharacters } from "node:util";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import {
   parseGames,
   parseHost,
@@ -81,7 +81,7 @@ test("in a terminal, setup asks again after an invalid answer, and does not show
   async function answer(words: string, line: string): Promise<void> {
     await until(`setup asks: ${words}; it printed ${setup.output().slice(read)}`, () => {
       const at = setup.output().indexOf(words, read);
-      if (at < 0 || !/: $/.test(stripVTControlCharacters(setup.output()))) return false;
+      if (at < 0 || !stripVTControlCharacters(setup.output()).endsWith(": ")) return false;
       read = setup.output().length;
       return true;
     });
