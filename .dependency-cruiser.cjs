@@ -2,14 +2,14 @@
 // listed for that folder. The parser does not support JSX, so lint rules define the allowed imports of dashboard/ and
 // demo/chat/page/ instead.
 const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
-const SHARES = "^runtime/(shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
+const SHARES = "^runtime/(certificates|shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
 /** The files of contract/ that the kit's package contains. */
 const CONTRACT_OF_KIT = "^contract/(numbers|forms|messages|timestamps)\\.ts$";
 /** The files of the bridge kit that the game kit uses. */
 const KIT_OF_GAMES = "^kit/(back-off|display-name|durable-file|message-text-escape|problem)\\.ts$";
 /** The files of runtime/ that the game kit's package contains, besides those that they import. */
 const RUNTIME_OF_GAMES =
-  "^runtime/(core-channel|core-connection|health-listener|logger|metrics|run-process|settings)\\.ts$";
+  "^runtime/(core-channel|core-connection|core-credentials|health-listener|logger|metrics|run-process|settings)\\.ts$";
 /** The rules of core that the game kit's tests of games apply. They do no I/O. */
 const CORE_OF_GAME_TESTS = [
   "^core/domain/",

@@ -1,5 +1,7 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { parseBlocks } from "../runtime/public-address";
+import { checkCertificates } from "../runtime/certificates";
+import type { FileSource } from "../runtime/read-file";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
 import { parseTargetUrl } from "./domain/target-url";
@@ -7,7 +9,6 @@ import { isEmail } from "./domain/workspace-profile";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
 import { readTokens } from "./read-tokens";
 import { readTracing } from "../runtime/tracing/settings";
-import type { ServerTls } from "./rpc/listener";
 import { parseRedisUrl } from "./store/redis/url";
 
 export type CoreConfig = ReturnType<typeof readCoreConfig>;
@@ -50,7 +51,7 @@ function readRedis(settings: Settings) {
       "address of Redis: redis://host:port, unix:///path, redis+sentinel://host:port,…/master or redis+cluster://host:port,… (rediss… for TLS)",
       checkRedisUrl,
     ),
-    redisCa: settings.file("REDIS_CA", "additional PEM root certificate to trust for Redis"),
+    redisCa: settings.namedFile("REDIS_CA", "additional PEM root certificate to trust for Redis"),
     redisWaitReplicas: settings.integer(
       "REDIS_WAIT_REPLICAS",
       "number of replicas that must confirm an event before core accepts it",
@@ -80,7 +81,7 @@ function readCalls(settings: Settings) {
       "key of 32 bytes in hex or base64 (openssl rand -hex 32), or a comma-separated list of keys; the first key encrypts",
       parseKeys,
     ),
-    tls: readTls(settings),
+    ...readTls(settings),
   };
 }
 
@@ -148,7 +149,7 @@ function readPushes(settings: Settings) {
       (text) => parseBlocks(parseList(text)),
       " ",
     ),
-    pushCa: settings.file("PUSH_CA", "additional PEM root certificate to trust for bridges"),
+    pushCa: settings.namedFile("PUSH_CA", "additional PEM root certificate to trust for bridges"),
     dnsServers: settings.parsed(
       "DNS_SERVERS",
       "comma-separated name servers that look up the hosts of target URLs, as address or address:port",
@@ -229,16 +230,38 @@ function parseEventsSecrets(text: string): readonly KeyObject[] {
   });
 }
 
-function readTls(settings: Settings): ServerTls | undefined {
-  const cert = settings.file("CORE_TLS_CERT", "PEM certificate of core's listener");
-  const key = settings.file("CORE_TLS_KEY", "PEM key of core's listener");
-  const clientCa = settings.file(
+/** The certificates of core's listener. With `clientCa`, callers must present a certificate of this authority (mTLS). */
+export interface ServerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly clientCa: Buffer | undefined;
+}
+
+function readTls(settings: Settings): {
+  readonly tls: ServerTls | undefined;
+  readonly tlsFiles: FileSource<ServerTls> | undefined;
+} {
+  const cert = settings.namedFile("CORE_TLS_CERT", "PEM certificate of core's listener");
+  const key = settings.namedFile("CORE_TLS_KEY", "PEM key of core's listener", { isSecret: true });
+  const clientCa = settings.namedFile(
     "CORE_TLS_CLIENT_CA",
     "PEM certificate of the authority that issues callers' certificates",
   );
-  if (cert !== undefined && key !== undefined) return { cert, key, clientCa };
+  if (cert !== undefined && key !== undefined) {
+    const files = [cert, key, ...(clientCa === undefined ? [] : [clientCa])];
+    return {
+      tls: { cert: cert.bytes, key: key.bytes, clientCa: clientCa?.bytes },
+      tlsFiles: { files, parse: parseServerTls },
+    };
+  }
   if (cert !== undefined || key !== undefined || clientCa !== undefined) {
     settings.fault("CORE_TLS_CERT and CORE_TLS_KEY must be set together; CORE_TLS_CLIENT_CA requires both");
   }
-  return undefined;
+  return { tls: undefined, tlsFiles: undefined };
+}
+
+function parseServerTls([cert, key, clientCa]: readonly Buffer[]): ServerTls {
+  if (cert === undefined || key === undefined) throw new Error("is missing");
+  checkCertificates({ cert, key, ca: clientCa }, Date.now());
+  return { cert, key, clientCa };
 }

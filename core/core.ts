@@ -1,5 +1,6 @@
 import { once, setMaxListeners } from "node:events";
 import { pino, type Logger } from "pino";
+import type { Certificates } from "../runtime/certificates";
 import { listenForProbes } from "../runtime/health-listener";
 import { listening } from "../runtime/listen-fault";
 import { formatBlock } from "../runtime/public-address";
@@ -29,7 +30,7 @@ import { createOutside } from "./outside";
 import { createRedisWatch } from "./redis-watch";
 import { replyFault } from "./store/redis/fault-words";
 import { createSecretBox } from "./store/secret-box";
-import { watchFiles } from "./renewed-files";
+import { watchFiles, type RenewedFiles } from "./renewed-files";
 import { UnfitStore } from "./store/mark";
 import { openStore, type Store } from "./store/store";
 import { watchMark } from "./store-watch";
@@ -80,10 +81,10 @@ export async function createCore(
     async () => files.close(),
   ];
   try {
-    const { store, markFault, closeStore } = await openCoreStore(config, tokens, metrics, log, stopping);
+    const { store, markFault, closeStore } = await openCoreStore(config, files, metrics, log, stopping);
     closers.unshift(closeStore);
 
-    const outside = await createOutside(config, store.now, overrides.names, log);
+    const outside = await createOutside(config, store.now, overrides.names, files.pushContext, log);
     closers.unshift(outside.close);
     const pushClient = metrics.push.meter(outside.pushClient);
     const { operatorReceivers } = outside;
@@ -103,7 +104,7 @@ export async function createCore(
     closers.unshift(() => leases.close());
     closers.unshift(watchStore(store, config, metrics, () => leases.held, log));
 
-    const rpc = await serveRpc(config, metrics, {
+    const rpc = await serveRpc(config, files.tls, metrics, {
       ...context,
       ...callReports(metrics, log),
       ...readiness,
@@ -167,7 +168,7 @@ function createReadiness() {
 /** Opens the store, and watches its connection. Rejects when `stopping` is aborted while Redis is unavailable. */
 async function openCoreStore(
   config: CoreConfig,
-  tokens: AcceptedTokens,
+  { tokens, redisRoots }: RenewedFiles,
   metrics: CoreMetrics,
   log: Logger,
   stopping: AbortSignal,
@@ -182,6 +183,7 @@ async function openCoreStore(
     ...storeReports(metrics, log),
     limits: CONTRACT_LIMITS,
     limitedGames: () => tokens.limitedGames,
+    redisRoots,
     secretBox: createSecretBox(config.secretsKeys),
     onError: redisWatch.onError,
     meter: { ...metrics.store, rejected: metrics.memory.rejected },
@@ -264,8 +266,13 @@ type ServedContext = Omit<
   readonly tokens: AcceptedTokens;
 };
 
-async function serveRpc(config: CoreConfig, metrics: CoreMetrics, context: ServedContext) {
-  const { listen, tls } = config;
+async function serveRpc(
+  config: CoreConfig,
+  tls: Certificates | undefined,
+  metrics: CoreMetrics,
+  context: ServedContext,
+) {
+  const { listen } = config;
   const streams = new AbortController();
   // Every stream adds a listener to this signal, so core turns off Node's warning about many listeners.
   setMaxListeners(0, streams.signal);

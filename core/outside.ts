@@ -1,4 +1,4 @@
-import { createSecureContext, rootCertificates } from "node:tls";
+import type { SecureContext } from "node:tls";
 import type { Logger } from "pino";
 import type { CoreConfig } from "./config";
 import { createOperatorReceivers } from "./delivery/operator-receivers";
@@ -13,6 +13,7 @@ export async function createOutside(
   config: CoreConfig,
   now: Clock,
   names: NameLookup | undefined,
+  secureContext: () => SecureContext,
   log: Logger,
 ) {
   const { mail, operatorEvents } = config;
@@ -21,8 +22,6 @@ export async function createOutside(
     names: names ?? createNameLookup({ servers: config.dnsServers }),
     allow: config.pushAllow,
   });
-  const roots = config.pushCa === undefined ? [...rootCertificates] : [...rootCertificates, config.pushCa];
-  const secureContext = createSecureContext({ ca: roots });
   const mailer = mail ? await createSmtpMailer({ url: mail.smtpUrl, from: mail.from }) : loggedMail(log);
   const pushClient = createPushClient({ ...createHosts(), secureContext });
   // A separate client, so that operator events and pushes do not share connections or metrics.

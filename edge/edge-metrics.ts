@@ -21,12 +21,14 @@ export function createEdgeMetrics({
   unsent,
   refused,
   refusals,
+  credentials,
 }: {
   readonly load: Readonly<LaneLoad>;
   readonly shield: AddressShield;
   readonly unsent: Pick<UnsentPages, "bytes">;
   readonly refused: Readonly<RefusedConnections>;
   readonly refusals: Pick<RefusalReports, "unreported">;
+  readonly credentials: { readonly faults: number };
 }) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
   /** The number of answers, by endpoint, then by status. */
@@ -52,6 +54,11 @@ export function createEdgeMetrics({
     "chatbridge_edge_refusals_unreported_total",
     "Requests that the edge rejected without asking core, and that are missing on the pages of workspaces.",
     () => refusals.unreported,
+  );
+  gauge(
+    "chatbridge_edge_unreadable_files",
+    "Changed files of tokens or certificates that the edge could not read again.",
+    () => credentials.faults,
   );
   gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);
   counter(

@@ -10,6 +10,7 @@ import { BUILD } from "../runtime/version";
 import { startTracing } from "../runtime/tracing/start-tracing";
 import { createAddressShield, shieldCore } from "./public/address-shield";
 import type { EdgeConfig } from "./config";
+import { CoreCredentials } from "../runtime/core-credentials";
 import { createCoreClient, type CoreClient } from "./lane/core-client";
 import { CoreRefusesToken } from "./lane/core-unavailable";
 import { startDashboard, type Dashboard } from "./dashboard/dashboard";
@@ -53,9 +54,9 @@ export async function createEdge(
   log: Logger = pino({ level: "silent" }),
   overrides: { readonly core?: CoreClient } = {},
 ): Promise<Edge> {
-  const core =
-    overrides.core ??
-    createCoreClient({ ...config.core, onRefused: (why) => log.error({ why }, TOKEN_REJECTED) });
+  const credentials = new CoreCredentials(config.core, log);
+  const onRefused = (why: string) => log.error({ why }, TOKEN_REJECTED);
+  const core = overrides.core ?? createCoreClient({ ...config.core, credentials, onRefused });
   let stopping = false;
   const report = (where: string, error: unknown): void =>
     log.error({ where, err: error }, "a request failed unexpectedly");
@@ -73,7 +74,7 @@ export async function createEdge(
     share: config.addressConnectionsMax,
     trusted: config.trustProxy,
   });
-  const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused, refusals });
+  const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused, refusals, credentials });
   const whyNotReady = async () => (stopping ? "stopping" : whyUnavailable(core));
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
   const tracing = await startTracing(config.tracing, log);
@@ -84,12 +85,13 @@ export async function createEdge(
       addHooks(hooks, shieldCore(core, shield, refusals), unsent, refusals, tracing?.tracer),
     );
     await listening("EDGE_LISTEN", app.listen(config.listen));
-    dashboard = await openDashboard(config, portOf(app), log, report);
+    dashboard = await openDashboard(config, credentials, portOf(app), log, report);
   } catch (error) {
     await app.close();
     unsent.close();
     refusals.close();
     core.close();
+    credentials.close();
     await health.close();
     throw error;
   }
@@ -120,6 +122,7 @@ export async function createEdge(
         unsent.close();
         refusals.close();
         core.close();
+        credentials.close();
         await watched;
         await tracing?.close();
         await health.close();
@@ -144,6 +147,7 @@ function whyUnavailable(core: CoreClient): Promise<string | undefined> {
 /** Starts the dashboard; returns undefined when it is off. `port` is the port of the listener for bridges. */
 async function openDashboard(
   { dashboardListen, trustProxy, publicUrl, demo, core, listen }: EdgeConfig,
+  credentials: CoreCredentials,
   port: number,
   log: Logger,
   report: (where: string, error: unknown) => void,
@@ -157,6 +161,7 @@ async function openDashboard(
   return startDashboard({
     listen: dashboardListen,
     core,
+    credentials,
     trustProxy,
     publicUrl: publicUrl ?? `http://${formatHostPort({ ...listen, port })}`,
     demo,

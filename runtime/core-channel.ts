@@ -1,11 +1,13 @@
 import {
   credentials,
+  experimental,
   Metadata,
   type ChannelCredentials,
   type ChannelOptions,
   type Client,
   type ServiceError,
 } from "@grpc/grpc-js";
+import { Certificates } from "./certificates";
 import type { ClientTls } from "./core-connection";
 
 /** The class of a generated gRPC client. */
@@ -22,13 +24,19 @@ export type CoreClientClass<C extends Client> = new (
 export function createGrpcClient<C extends Client>(
   Service: CoreClientClass<C>,
   address: string,
-  tls?: ClientTls,
+  tls?: ClientTls | Certificates,
   options: ChannelOptions = {},
 ): C {
-  const secured = tls
-    ? credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
-    : credentials.createInsecure();
-  return new Service(address, secured, { ...options, "grpc.enable_http_proxy": 0 });
+  return new Service(address, channelCredentials(tls), { ...options, "grpc.enable_http_proxy": 0 });
+}
+
+function channelCredentials(tls: ClientTls | Certificates | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  if (!(tls instanceof Certificates)) {
+    return credentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null);
+  }
+  const hasOwn = tls.files.cert !== undefined;
+  return experimental.createCertificateProviderChannelCredentials(tls, hasOwn ? tls : null);
 }
 
 /**

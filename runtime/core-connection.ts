@@ -1,3 +1,5 @@
+import { checkCertificates } from "./certificates";
+import type { FileSource } from "./read-file";
 import type { Settings } from "./settings";
 
 /** The certificate of the authority that issued core's certificate, and the client's certificate and key, in PEM. */
@@ -13,7 +15,12 @@ export interface CoreConnection {
   readonly address: string;
   readonly token: string;
   readonly tls: ClientTls | undefined;
+  /** The file of the token; undefined if the token is in the environment. */
+  readonly tokenFile?: FileSource<string> | undefined;
+  readonly tlsFiles?: FileSource<ClientTls> | undefined;
 }
+
+const TOKEN_FILE_MAX_BYTES = 4_096;
 
 /** Reads the `CORE_…` settings of a process that calls core with a token of `role`. */
 export function readCoreConnection(settings: Settings, role: string): CoreConnection {
@@ -24,13 +31,34 @@ export function readCoreConnection(settings: Settings, role: string): CoreConnec
       parseTarget,
       "127.0.0.1:50051",
     ),
-    token: settings.parsed(
-      "CORE_TOKEN",
-      `a token of the role ${role}, one of core's CORE_TOKENS`,
-      parseCoreToken,
-    ),
-    tls: readTls(settings),
+    ...readToken(settings, role),
+    ...readTls(settings),
   };
+}
+
+function readToken(settings: Settings, role: string): Pick<CoreConnection, "token" | "tokenFile"> {
+  const file = settings.namedFile(
+    "CORE_TOKEN_FILE",
+    "a file that contains only the token; the process reads the file again when it changes",
+    { maxBytes: TOKEN_FILE_MAX_BYTES, isSecret: true },
+  );
+  let inFile: string | undefined;
+  try {
+    inFile = file && parseTokenFile([file.bytes]);
+  } catch (error) {
+    settings.fault(`CORE_TOKEN_FILE ${error instanceof Error ? error.message : "is not valid"}`);
+    return { token: "" };
+  }
+  const what = `a token of the role ${role}, one of core's CORE_TOKENS`;
+  const token = settings.parsed("CORE_TOKEN", what, parseCoreToken, inFile);
+  const isInFile = file !== undefined && token === inFile;
+  return { token, tokenFile: isInFile ? { files: [file], parse: parseTokenFile } : undefined };
+}
+
+function parseTokenFile([bytes]: readonly Buffer[]): string {
+  const text = bytes?.toString().trim() ?? "";
+  if (text === "") throw new Error("names a file without a token");
+  return parseCoreToken(text);
 }
 
 /**
@@ -57,15 +85,27 @@ function parseTarget(text: string): string {
   return text;
 }
 
-function readTls(settings: Settings): ClientTls | undefined {
-  const ca = settings.file("CORE_TLS_CA", "PEM certificate of the authority that issued core's certificate");
-  const cert = settings.file("CORE_TLS_CERT", "PEM client certificate for calls to core");
-  const key = settings.file("CORE_TLS_KEY", "PEM key of the client certificate");
+function readTls(settings: Settings): Pick<CoreConnection, "tls" | "tlsFiles"> {
+  const ca = settings.namedFile(
+    "CORE_TLS_CA",
+    "PEM certificate of the authority that issued core's certificate",
+  );
+  const cert = settings.namedFile("CORE_TLS_CERT", "PEM client certificate for calls to core");
+  const key = settings.namedFile("CORE_TLS_KEY", "PEM key of the client certificate", { isSecret: true });
   if (ca === undefined && (cert !== undefined || key !== undefined)) {
     settings.fault("CORE_TLS_CA is missing: CORE_TLS_CERT and CORE_TLS_KEY have no effect without it");
   }
   if ((cert === undefined) !== (key === undefined)) {
     settings.fault("CORE_TLS_CERT and CORE_TLS_KEY go together: set both or neither");
   }
-  return ca === undefined ? undefined : { ca, cert, key };
+  if (ca === undefined) return { tls: undefined };
+  const files = [ca, ...(cert && key ? [cert, key] : [])];
+  const tls = { ca: ca.bytes, cert: cert?.bytes, key: key?.bytes };
+  return { tls, tlsFiles: { files, parse: parseTlsFiles } };
+}
+
+function parseTlsFiles([ca, cert, key]: readonly Buffer[]): ClientTls {
+  if (ca === undefined) throw new Error("is missing");
+  checkCertificates({ ca, cert, key }, Date.now());
+  return { ca, cert, key };
 }

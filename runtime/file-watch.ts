@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import type { Logger } from "pino";
 import { readBounded, type FileSource } from "./read-file";
 
 const CHECK_EVERY_MS = 1_000;
@@ -8,6 +7,13 @@ const CHECK_EVERY_MS = 1_000;
 const SAME_FAULT_EVERY_MS = 60_000;
 /** Permissions of users who are neither the owner nor in the group of a file. */
 const OTHERS = 0o007;
+
+/** The part of a log that this file uses. A pino logger fits. */
+export interface FileLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
 
 interface Watched<T = unknown> {
   readonly source: FileSource<T>;
@@ -36,14 +42,14 @@ interface Watched<T = unknown> {
  * A faulty file is read again every second, and logged every minute.
  */
 export class FileWatch {
-  readonly #log: Logger;
+  readonly #log: FileLog;
   readonly #watched: Watched[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** Resolves when the last check is done. Checks never overlap. */
   #checks: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  constructor(log: Logger) {
+  constructor(log: FileLog) {
     this.#log = log;
   }
 
@@ -77,7 +83,7 @@ export class FileWatch {
   }
 
   readonly #onHangUp = (): void => {
-    this.#log.info("SIGHUP: reading the files of tokens and certificates again");
+    this.#log.info({}, "SIGHUP: reading the files of tokens and certificates again");
     void this.readNow();
   };
 

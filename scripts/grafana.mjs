@@ -147,9 +147,14 @@ const PANELS = [
     ["operator events waiting", sum("chatbridge_core_operator_outbox_length")],
     ["operator events dropped, 1 h", increase("1h", "chatbridge_core_operator_events_dropped_total")],
   ]),
-  panel("Tokens, and unreadable secrets and files", "short", 4, [
+  panel("Tokens, secrets and certificates", "short", 4, [
     ["workspaces with an unreadable secret", "max(chatbridge_core_unreadable_secrets)"],
-    ["unreadable files, {{instance}}", "chatbridge_core_unreadable_files"],
+    ["unreadable files of cores", sum("chatbridge_core_unreadable_files")],
+    ["unreadable files of edges", sum("chatbridge_edge_unreadable_files")],
+    [
+      "days until {{file}} expires",
+      "min by (file) (chatbridge_core_certificate_expires_seconds - time()) / 86400",
+    ],
     ["tokens, {{role}}", "max by (role) (chatbridge_core_tokens)"],
   ]),
   panel("Event loop p99", "s", 4, [["{{job}} {{instance}}", "nodejs_eventloop_lag_p99_seconds"]]),

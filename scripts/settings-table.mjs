@@ -17,6 +17,7 @@ const NOTES = {
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
     "see [names and workspaces of tokens](tokens.md#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
+  CORE_TOKEN: "unless `CORE_TOKEN_FILE` is set",
   CORE_TOKENS_FILE:
     "core accepts these tokens beside those of `CORE_TOKENS`; at most 256 KB and 1,000 tokens, and lines that begin with `#` are comments; see [add a token](tokens.md#add-a-token)",
   DASHBOARD_LISTEN: "put TLS in front of it",
@@ -89,7 +90,7 @@ function settingsOf({ file, read }) {
     },
     namedFile(name, what) {
       note(name, { what: `file: ${what}`, fallback: "" });
-      return { setting: name, path: "", bytes: Buffer.from("pem"), maxBytes: 0, isSecret: true };
+      return undefined;
     },
     isSet(name) {
       note(name, { fallback: "" });

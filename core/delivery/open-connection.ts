@@ -21,7 +21,8 @@ export interface PushConnectionOptions extends PublicHostOptions {
    * The trusted root certificates. This context is created only once, because reading all root certificates takes 0.1
    * seconds.
    */
-  readonly secureContext: SecureContext;
+  /** Returns the roots that are trusted now. */
+  secureContext(): SecureContext;
   /** TLS sessions to resume. Without `sessions`, every connection makes a full handshake. */
   readonly sessions?: TlsSessions;
 }
@@ -53,7 +54,7 @@ export async function openConnection(
       // A literal address is not sent as a server name; the certificate must contain the address. The trailing dot of a
       // name is removed before the name is sent and compared with the certificate (RFC 6066, section 3).
       ...(found[0] === host ? {} : { servername: host.replace(/\.$/, "") }),
-      secureContext: options.secureContext,
+      secureContext: options.secureContext(),
       ALPNProtocols: ["http/1.1"],
       lookup: answerWith(found),
       autoSelectFamily: true,

@@ -1,4 +1,4 @@
-import { byLabel, countsOf, createMetrics, type Metrics } from "../../runtime/metrics";
+import { byLabel, countsOf, createMetrics, type Metrics, type Sample } from "../../runtime/metrics";
 import type { OperatorSent } from "../ports/outside";
 import type { InboundDropped } from "../ports/inbound-log";
 import type { OperatorEventDrop } from "../ports/operator-outbox";
@@ -14,6 +14,7 @@ import { addWorkspaceMetrics } from "./workspace-metrics";
 export interface RenewedFileCounts {
   readonly tokens: { count(role: "edge" | "game" | "operator"): number };
   faults(): number;
+  expiries(): Iterable<Sample>;
 }
 
 export type CoreMetrics = ReturnType<typeof createCoreMetrics>;
@@ -76,7 +77,12 @@ export function createCoreMetrics(files: RenewedFileCounts) {
   };
 }
 
-function addFileMetrics({ gauge }: Metrics, { tokens, faults }: RenewedFileCounts): void {
+function addFileMetrics({ gauge }: Metrics, { tokens, faults, expiries }: RenewedFileCounts): void {
+  gauge(
+    "chatbridge_core_certificate_expires_seconds",
+    "Unix time at which the first certificate of a file expires.",
+    expiries,
+  );
   gauge("chatbridge_core_tokens", "Tokens that core accepts, by role.", () =>
     (["edge", "game", "operator"] as const).map((role) => ({ labels: { role }, value: tokens.count(role) })),
   );

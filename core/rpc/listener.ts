@@ -1,26 +1,21 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { experimental, Server, ServerCredentials } from "@grpc/grpc-js";
+import type { Certificates } from "../../runtime/certificates";
 import type { AcceptedTokens } from "./accepted-tokens";
 import { createAuthorization, type Connection } from "./authorization";
 import type { CallPace } from "./call-pace";
-
-/**
- * The server's certificate and key, in PEM. With `clientCa`, callers must present a certificate that this CA has
- * issued (mutual TLS, mTLS).
- */
-export interface ServerTls {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  readonly clientCa: Buffer | undefined;
-}
 
 export interface ListenerOptions {
   /** Port 0 selects a free port. */
   readonly at: { readonly host: string; readonly port: number };
   readonly tokens: AcceptedTokens;
   readonly pace: CallPace;
-  readonly tls: ServerTls | undefined;
+  /**
+   * The server's certificate and key. With `ca`, callers must present a certificate that this CA has issued (mutual TLS,
+   * mTLS).
+   */
+  readonly tls: Certificates | undefined;
   /** Bounds the open connections of the listener. */
   limitConnections(listener: NetServer): void;
 }
@@ -67,12 +62,10 @@ export async function listen(
     "grpc.keepalive_timeout_ms": pongWithinMs,
   });
   addServices(server);
+  const isMutual = tls?.files.ca !== undefined;
+  // gRPC 1.14 names these parameters the other way round: the first provides the server's certificate, the second the CA.
   const credentials = tls
-    ? ServerCredentials.createSsl(
-        tls.clientCa ?? null,
-        [{ cert_chain: tls.cert, private_key: tls.key }],
-        tls.clientCa !== undefined,
-      )
+    ? experimental.createCertificateProviderServerCredentials(tls, isMutual ? tls : null, isMutual)
     : ServerCredentials.createInsecure();
   // gRPC's own listener does not expose its sockets.
   const injector = server.createConnectionInjector(credentials);

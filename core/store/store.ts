@@ -40,7 +40,8 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisUrl: string;
   /** An additional root certificate for Redis over TLS, in PEM. */
-  readonly redisCa?: Buffer | undefined;
+  /** Additional roots for connections to Redis. New connections use the current elements of the list. */
+  readonly redisRoots?: readonly Buffer[] | undefined;
   /** Number of replicas that must confirm a write before core confirms the write; 0 by default. */
   readonly redisWaitReplicas?: number;
   readonly shards: number;
@@ -67,7 +68,7 @@ export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
 export async function openStore(options: StoreOptions) {
   const redis = await connectRedis({
     url: options.redisUrl,
-    ca: options.redisCa,
+    roots: options.redisRoots,
     waitReplicas: options.redisWaitReplicas,
     onError: options.onError,
     meter: options.meter,

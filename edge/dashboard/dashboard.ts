@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { CoreConnection } from "../../runtime/core-connection";
+import type { CoreCredentials } from "../../runtime/core-credentials";
 import { limitConnections, networkOf } from "../../runtime/limit-connections";
 import { createRefusalPace } from "../../runtime/refusal-pace";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
@@ -37,6 +38,7 @@ import { listening } from "../../runtime/listen-fault";
 export interface DashboardOptions {
   readonly listen: HostPort;
   readonly core: CoreConnection;
+  readonly credentials: CoreCredentials;
   readonly trustProxy: readonly string[];
   /** Base URL at which bridges reach the service, for the OpenAPI document and the dashboard's snippets. */
   readonly publicUrl: string;
@@ -63,8 +65,8 @@ export async function startDashboard(options: DashboardOptions) {
   const nothingHere = createNotFound();
   const { listen, trustProxy, publicUrl, demo, report } = options;
   const addHeaders = secureHeaders({ isOpenedByChat: demo !== undefined });
-  const core = createWorkspaceClient(options.core.address, options.core.tls);
-  const sealed = createSealedClient(options.core);
+  const core = createWorkspaceClient(options.core.address, options.credentials.tls);
+  const sealed = createSealedClient(options.core, options.credentials);
   const sessions = createSessions(sealed);
   const stopping = new AbortController();
   const app = fastify({

@@ -5,8 +5,9 @@ import {
   type PutSealedRequest,
   type SealedId,
 } from "../../proto/gen/chatbridge/v1/bridge";
-import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
+import { callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
+import { CoreCredentials } from "../../runtime/core-credentials";
 import type { ErrorAnswer } from "../public/error-body";
 import { CORE_AWAY, isServiceError } from "./core-answer";
 import { CORE_CHANNEL } from "./workspace-client";
@@ -55,9 +56,12 @@ export interface SealedClient {
   take(kind: SealedName, id: string): Promise<Uint8Array | undefined>;
 }
 
-export function createSealedClient({ address, token, tls }: CoreConnection) {
-  const methods = createGrpcClient(BridgeServiceClient, address, tls, CORE_CHANNEL);
-  const metadata = bearer(token);
+/** @param credentials the credentials of the connection; they can change */
+export function createSealedClient(
+  connection: CoreConnection,
+  credentials: CoreCredentials = new CoreCredentials(connection),
+) {
+  const methods = createGrpcClient(BridgeServiceClient, connection.address, credentials.tls, CORE_CHANNEL);
 
   async function call<Request, Response>(
     method: UnaryMethod<Request, Response>,
@@ -65,7 +69,9 @@ export function createSealedClient({ address, token, tls }: CoreConnection) {
   ): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await callUnary(methods, method, request, metadata, DEADLINE_MS);
+        return await credentials.call((metadata) =>
+          callUnary(methods, method, request, metadata, DEADLINE_MS),
+        );
       } catch (error) {
         if (!isServiceError(error)) throw error;
         if (error.code === status.UNIMPLEMENTED && attempt < ATTEMPTS_MAX) continue;

@@ -2,7 +2,7 @@ import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { FastifyRequest } from "fastify";
 import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../../proto/gen/chatbridge/v1/workspace";
 import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
-import type { ClientTls } from "../../runtime/core-connection";
+import type { Certificates } from "../../runtime/certificates";
 
 /** Milliseconds to wait for an answer: longer than a test event, which can take 5 seconds. */
 const DEADLINE_MS = 10_000;
@@ -40,7 +40,7 @@ export type OperatorOf = (request: FastifyRequest) => Operator;
 
 export type WorkspaceClient = ReturnType<typeof createWorkspaceClient>;
 
-export function createWorkspaceClient(address: string, tls: ClientTls | undefined) {
+export function createWorkspaceClient(address: string, tls: Certificates | undefined) {
   const methods = createGrpcClient(WorkspaceServiceClient, address, tls, CORE_CHANNEL);
   return {
     /** Returns a client that sends `token` with every call. */

@@ -11,6 +11,7 @@ import {
 import { LANE_METHOD } from "../../proto/lane-method";
 import { bearer, callUnary, createGrpcClient, failureCause } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
+import { CoreCredentials, TOKEN_REFUSALS } from "../../runtime/core-credentials";
 import { CoreUnavailable } from "./core-unavailable";
 import type { LaneStream } from "./lane";
 import { Lanes } from "./lanes";
@@ -19,6 +20,8 @@ import { createRenewedClient, untilConnected } from "./renewed-client";
 export type CoreClient = ReturnType<typeof createCoreClient>;
 
 export interface CoreClientOptions extends CoreConnection {
+  /** Replaces the credentials of the connection with credentials that can change. */
+  readonly credentials?: CoreCredentials;
   /** Is called with core's message when core rejects the token. */
   onRefused(why: string): void;
   /** Milliseconds between renewals of the connections. */
@@ -68,26 +71,38 @@ const CHANNEL_OPTIONS = {
 
 /** Creates the edge's client for core. Calls reject with `CoreUnavailable` when there is no answer. */
 export function createCoreClient({
-  address,
-  token,
-  tls,
   onRefused,
   renewEveryMs = RENEW_EVERY_MS,
+  credentials,
+  ...connection
 }: CoreClientOptions) {
+  const own = credentials ?? new CoreCredentials(connection);
   const renewed = createRenewedClient({
-    create: () => createGrpcClient(BridgeServiceClient, address, tls, CHANNEL_OPTIONS),
+    create: () => createGrpcClient(BridgeServiceClient, connection.address, own.tls, CHANNEL_OPTIONS),
     everyMs: renewEveryMs,
-    onRenewed: () => lanes.renew(),
+    onRenewed() {
+      own.preferNewest();
+      lanes.renew();
+    },
   });
-  const metadata = bearer(token);
+  own.onRenewed(() => lanes.renew());
 
-  const open = () =>
-    renewed.current.makeBidiStreamRequest(
-      LANE_METHOD.path,
-      LANE_METHOD.requestSerialize,
-      LANE_METHOD.responseDeserialize,
+  function open() {
+    const { token } = own;
+    const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
+    const metadata = bearer(token);
+    const stream = renewed.current.makeBidiStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
       metadata,
     );
+    stream.once("metadata", () => own.accepted(token));
+    stream.on("error", ({ code }: ServiceError) => {
+      if (TOKEN_REFUSALS.has(code)) void own.refused(token);
+    });
+    return stream;
+  }
 
   const lanes = new Lanes({
     open,
@@ -95,7 +110,8 @@ export function createCoreClient({
     inProgressMax: IN_PROGRESS_MAX,
     bytesMax: BYTES_UNDER_WAY_MAX,
     deadlineMs: DEADLINE_MS,
-    onRefused,
+    // If there are two tokens, `own` tries the other, and logs when core rejects both.
+    onRefused: (why) => (own.hasOther ? undefined : onRefused(why)),
   });
 
   return {
@@ -118,7 +134,7 @@ export function createCoreClient({
     /** Rejects when core does not answer, or is of an older release that does not know the call. */
     async reportRefusals(request: ReportRefusalsRequest): Promise<void> {
       const client = renewed.current;
-      await callUnary(client, client.reportRefusals, request, metadata, DEADLINE_MS);
+      await own.call((metadata) => callUnary(client, client.reportRefusals, request, metadata, DEADLINE_MS));
     },
     /**
      * Rejects when core does not accept a lane in time: with `CoreRefusesToken` if core rejects the token, and

@@ -12,6 +12,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/game";
 import { bearer, createGrpcClient, failureCause } from "../../runtime/core-channel";
 import type { CoreConnection } from "../../runtime/core-connection";
+import { CoreCredentials } from "../../runtime/core-credentials";
 import { backOffMs, REAL_TIMING } from "../back-off";
 import { CoreRejects, LinkClosed, type CoreLink, type FollowListener } from "./core-link";
 import type { GameLog } from "./log";
@@ -71,6 +72,8 @@ export class GrpcLink implements CoreLink {
   /** Events that core has refused, by reason. */
   readonly refusals: ReadonlyMap<string, number>;
   readonly #options: GrpcLinkOptions;
+  /** The token, which can change while the game runs, and the certificates. */
+  readonly #credentials: CoreCredentials;
   readonly #client: GameServiceClient;
   readonly #over = new AbortController();
   /** Deliveries of the current stream that the game has not acked, given back or dropped, and their shards. */
@@ -88,7 +91,8 @@ export class GrpcLink implements CoreLink {
     this.refusals = this.#refusals;
     // Each call in progress listens to the signal, and any number of calls can be in progress.
     setMaxListeners(0, this.#over.signal);
-    this.#client = createGrpcClient(GameServiceClient, options.address, options.tls, CHANNEL);
+    this.#credentials = new CoreCredentials(options, options.log);
+    this.#client = createGrpcClient(GameServiceClient, options.address, this.#credentials.tls, CHANNEL);
     this.opened = new Promise((resolve, reject) => {
       this.#open = resolve;
       this.#reject = reject;
@@ -151,6 +155,7 @@ export class GrpcLink implements CoreLink {
     await this.#ended;
     clearTimeout(late);
     this.#client.close();
+    this.#credentials.close();
   }
 
   #count(reason: PublishRefusal): void {
@@ -162,12 +167,14 @@ export class GrpcLink implements CoreLink {
   async #publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
     const { signal } = this.#over;
     for (let failures = 1; !signal.aborted; failures++) {
+      const { token } = this.#credentials;
       try {
-        return await this.#call(events);
+        return await this.#call(events, token);
       } catch (error) {
         const { code, details } = error as ServiceError;
         const cause = failureCause(details ?? "");
         if (signal.aborted) break;
+        if (code === status.UNAUTHENTICATED && (await this.#credentials.refused(token))) continue;
         if (code === status.RESOURCE_EXHAUSTED && events.length > 1) {
           // The call is too large for core, or for a proxy in front of core.
           const half = Math.ceil(events.length / 2);
@@ -191,12 +198,12 @@ export class GrpcLink implements CoreLink {
   }
 
   /** Makes one call. Rejects with a `ServiceError` if the call fails, or when the link is closed. */
-  #call(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+  #call(events: readonly OutboundEvent[], token: string): Promise<readonly PublishResult[]> {
     const { signal } = this.#over;
     return new Promise((resolve, reject) => {
       const call = this.#client.publishEvents(
         { events: [...events] },
-        bearer(this.#options.token),
+        bearer(token),
         { deadline: Date.now() + PUBLISH_WITHIN_MS },
         (error, response) => {
           signal.removeEventListener("abort", cancel);
@@ -210,12 +217,13 @@ export class GrpcLink implements CoreLink {
   }
 
   async #run(listener: FollowListener): Promise<void> {
-    const { token } = this.#options;
     const { signal } = this.#over;
     for (let failures = 1; ; failures++) {
+      const { token } = this.#credentials;
       const stream = this.#client.follow(bearer(token));
       this.#stream = stream;
       const beganAt = performance.now();
+      stream.once("metadata", () => this.#credentials.accepted(token));
       const { code, details } = await this.#followOnce(stream, listener).then(
         () => ({ code: status.OK, details: "core ended the stream" }),
         (error: ServiceError) => ({
@@ -231,7 +239,8 @@ export class GrpcLink implements CoreLink {
         listener.ended();
       }
       if (signal.aborted) return;
-      this.#report(code, details);
+      const hasOther = code === status.UNAUTHENTICATED && (await this.#credentials.refused(token));
+      this.#report(code, details, hasOther);
       // Two processes with the same name replace each other's streams. A long delay makes this rare.
       const plain = backOffMs(failures, BACK_OFF, REAL_TIMING.random());
       await REAL_TIMING.pause(code === status.ABORTED ? Math.max(plain, BACK_OFF.mostMs) : plain, signal);
@@ -239,10 +248,13 @@ export class GrpcLink implements CoreLink {
     }
   }
 
-  #report(code: status, details: string): void {
+  /** @param hasOther whether core may accept another token */
+  #report(code: status, details: string, hasOther: boolean): void {
     const { log, consumer } = this.#options;
     const fields = { code: status[code], details };
-    if (REJECTIONS.includes(code)) {
+    if (hasOther) {
+      log.warn(fields, "not following, retrying with another token");
+    } else if (REJECTIONS.includes(code)) {
       this.#reject(rejection(code, details));
       log.error(fields, "not following, retrying: core rejects the game");
     } else if (code === status.ABORTED) {

@@ -5,6 +5,7 @@ import { FollowRequest } from "../../proto/gen/chatbridge/v1/game";
 import { startConsumer, type Consumer } from "../harness/consumer";
 import { readMetrics, valueOf, type ReadMetric } from "../harness/metrics";
 import { startService, type TestService, type TestWorkspace } from "../harness/service";
+import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
 const ROOT = join(__dirname, "../..");
@@ -12,12 +13,14 @@ const ROOT = join(__dirname, "../..");
 // Core reports a limited number of groups. So this file uses a separate service: on a shared service, the groups of
 // other test files could use up the limit.
 let service: TestService;
+/** Core reports when its certificate expires. */
+const ca = createTestCa();
 let workspace: TestWorkspace;
 let consumer: Consumer;
 let core: ReadonlyMap<string, ReadMetric>;
 let edge: ReadonlyMap<string, ReadMetric>;
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ core: { REDIS_CA: ca.certPath } });
   workspace = await service.workspaces.make();
   consumer = await startConsumer(service.clients.games, { group: "readers" }).opened();
   await post(service.url, workspace, {
@@ -49,6 +52,7 @@ beforeAll(async () => {
 afterAll(async () => {
   consumer.cancel();
   await service.close();
+  ca.close();
 });
 
 /** The documented properties of a metric. */

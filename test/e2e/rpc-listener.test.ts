@@ -22,6 +22,7 @@ import { bearer } from "../../runtime/core-channel";
 import { call } from "../harness/core-clients";
 import { TOKENS } from "../harness/processes";
 import { openFlood } from "../harness/flood";
+import { Certificates } from "../../runtime/certificates";
 import { createTestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 
@@ -157,7 +158,8 @@ test("core checks its health at most once a second, however many clients ask for
 test("a connection with an unfinished TLS handshake is closed", async () => {
   const ca = createTestCa();
   closers.push(() => ca.close());
-  const tls = { ...ca.issue(["127.0.0.1"]), clientCa: undefined };
+  const { cert, key } = ca.issue(["127.0.0.1"]);
+  const tls = new Certificates({ cert, key });
   const rpc = await start({ tls });
   const [silent, half] = [await open(rpc), await open(rpc)];
   // Sends only the start of a TLS record: the record's header announces more bytes than the test sends.

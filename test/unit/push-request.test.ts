@@ -244,7 +244,8 @@ test("if too many connections are kept open, in total or to one origin, the olde
 // contract: push-deadline
 test("the deadline of a push attempt is 5 seconds, including the DNS lookup", async () => {
   const names = { addresses: () => new Promise<never>(() => {}) };
-  const client = createPushClient({ names, allow: [], secureContext: createSecureContext() });
+  const context = createSecureContext();
+  const client = createPushClient({ names, allow: [], secureContext: () => context });
   const outcome = jest.fn();
   void client.push(ATTEMPT).then(outcome);
   await pass(4_999);

@@ -26,7 +26,7 @@ let addresses = ["127.0.0.1"];
 const options = (sessions?: TlsSessions): PushConnectionOptions => ({
   names: { addresses: async () => addresses },
   allow: [ipaddr.parseCIDR("127.0.0.0/8")],
-  secureContext: createSecureContext({ ca: ca.cert }),
+  secureContext: () => createSecureContext({ ca: ca.cert }),
   ...(sessions === undefined ? {} : { sessions }),
 });
 /** Connects, waits for one answer, and disconnects; returns whether the connection resumed a session. */

@@ -62,7 +62,7 @@ export type Connect = ReturnType<typeof createConnector>;
 
 export interface ConnectorOptions {
   /** An additional root certificate for TLS, in PEM. */
-  readonly ca?: Buffer | undefined;
+  readonly roots?: readonly Buffer[] | undefined;
   /**
    * Number of replicas that must confirm a write before `confirmed` resolves; 0 by default. With 0, `confirmed` does
    * the same as `command`.
@@ -88,13 +88,13 @@ const REPLICAS_WITHIN_MS = 1_000;
  * Returns a function that creates connections to the servers of one Redis. The caller must open each connection with
  * the connection's method `connect`.
  */
-export function createConnector({ ca, waitReplicas = 0, onError, meter }: ConnectorOptions) {
+export function createConnector({ roots, waitReplicas = 0, onError, meter }: ConnectorOptions) {
   const template = createTemplate();
   return (address: Address, options: ConnectionOptions): Connection => {
     const { access } = options;
     const make = (): Client => {
       const client = template.duplicate({
-        socket: socketOf(address, options, ca),
+        socket: socketOf(address, options, roots),
         ...(access.username === undefined ? {} : { username: access.username }),
         ...(access.password === undefined ? {} : { password: access.password }),
         database: access.database,
@@ -181,7 +181,11 @@ function toConnection(
 /** In replies, bulk strings become buffers, and maps become lists of alternating keys and values. */
 const BYTES = { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.MAP]: Array };
 
-function socketOf(address: Address, { access, reconnects }: ConnectionOptions, ca: Buffer | undefined) {
+function socketOf(
+  address: Address,
+  { access, reconnects }: ConnectionOptions,
+  roots: ConnectorOptions["roots"],
+) {
   const timeouts = {
     connectTimeout: CONNECT_TIMEOUT_MS,
     // This timeout is longer than the ping interval, so it closes only connections that hang.
@@ -191,7 +195,12 @@ function socketOf(address: Address, { access, reconnects }: ConnectionOptions, c
       : (false as const),
   };
   return "host" in address && access.tls
-    ? { ...address, tls: true as const, ...(ca === undefined ? {} : { ca }), ...timeouts }
+    ? {
+        ...address,
+        tls: true as const,
+        ...(roots === undefined ? {} : { ca: roots as Buffer[] }),
+        ...timeouts,
+      }
     : { ...address, tls: false as const, ...timeouts };
 }
 

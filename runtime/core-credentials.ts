@@ -1,0 +1,149 @@
+import { status, type Metadata } from "@grpc/grpc-js";
+import { Certificates } from "./certificates";
+import { bearer } from "./core-channel";
+import type { CoreConnection } from "./core-connection";
+import { FileWatch, type FileLog } from "./file-watch";
+
+/** Statuses with which core rejects a token: it is unknown, or has another role. */
+export const TOKEN_REFUSALS: ReadonlySet<unknown> = new Set([
+  status.UNAUTHENTICATED,
+  status.PERMISSION_DENIED,
+]);
+const ATTEMPTS_MAX = 3;
+
+/**
+ * The token and the certificates with which a process calls core. It reads their files again when they change, and keeps
+ * the previous token: a core that does not know the new token yet, or that no longer knows the previous one, accepts the
+ * other.
+ *
+ *                the file has another token
+ *   one token ───────────────────────────────▶ the new token ◀──────┐
+ *                                                  │ core rejects it │ core rejects it, or connections are renewed
+ *                                                  └──▶ the previous token
+ */
+export class CoreCredentials {
+  /** Undefined if the connection does not use TLS. */
+  readonly tls: Certificates | undefined;
+  readonly #watch: FileWatch | undefined;
+  readonly #log: FileLog | undefined;
+  readonly #listeners = new Set<() => void>();
+  #newest: string;
+  #previous: string | undefined;
+  #current: string;
+  /** The token that core had accepted when `accepted` last logged. */
+  #logged: string | undefined;
+  /** The tokens that core has rejected since it last accepted a token. */
+  readonly #refused = new Set<string>();
+
+  /** @param log undefined if the files are not read again */
+  constructor(connection: CoreConnection, log?: FileLog) {
+    const { token, tls, tokenFile, tlsFiles } = connection;
+    this.#newest = token;
+    this.#current = token;
+    this.tls = tls && new Certificates(tls);
+    this.#log = log;
+    if (log === undefined || (tokenFile === undefined && tlsFiles === undefined)) return;
+    this.#watch = new FileWatch(log);
+    this.#watch.add(tokenFile, (next) => this.#renew(next));
+    this.#watch.add(tlsFiles, (files) => {
+      this.tls?.replace(files);
+      log.info({}, "certificates were read again: new connections to core use them");
+    });
+  }
+
+  /** The token for the next call. */
+  get token(): string {
+    return this.#current;
+  }
+
+  /** Whether there is a token that core may accept if it rejects `token`. */
+  get hasOther(): boolean {
+    return this.#previous !== undefined;
+  }
+
+  /** Number of files that were changed, but could not be read again. */
+  get faults(): number {
+    return this.#watch?.faults ?? 0;
+  }
+
+  /** Calls `listener` when the file contains a new token. */
+  onRenewed(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Selects the newest token, which core may know by now. */
+  preferNewest(): void {
+    this.#current = this.#newest;
+  }
+
+  /** Records that core has accepted a token. Logs the first time that core accepts one after a change of the file. */
+  accepted(token: string): void {
+    this.#refused.clear();
+    if (this.#previous === undefined || this.#logged === token) return;
+    this.#logged = token;
+    if (token === this.#newest) this.#log?.info({}, "core accepts the new token of CORE_TOKEN_FILE");
+    else
+      this.#log?.warn(
+        {},
+        "core does not know the new token of CORE_TOKEN_FILE yet: the previous token stays in use",
+      );
+  }
+
+  /**
+   * Records that core has rejected a token, and reads the file again. Resolves with whether another token is worth an
+   * attempt.
+   */
+  async refused(token: string): Promise<boolean> {
+    this.#refused.add(token);
+    await this.#watch?.readNow();
+    const other = [this.#newest, this.#previous].find(
+      (each) => each !== undefined && !this.#refused.has(each),
+    );
+    if (other !== undefined) {
+      this.#current = other;
+      return true;
+    }
+    if (this.hasOther) {
+      // Both are tried again, in turns: core may read its tokens later.
+      this.#refused.clear();
+      if (token === this.#current) this.#current = (token === this.#newest && this.#previous) || this.#newest;
+      this.#log?.error(
+        {},
+        "core rejects the new and the previous token of CORE_TOKEN_FILE: add the new one to core's CORE_TOKENS",
+      );
+    }
+    return false;
+  }
+
+  /**
+   * Calls `work` with the metadata of a call. Calls it again with the other token if core rejects the token. Rejects as
+   * `work` does.
+   */
+  async call<T>(work: (metadata: Metadata) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const token = this.#current;
+      try {
+        return await work(bearer(token));
+      } catch (error) {
+        const isRefused = TOKEN_REFUSALS.has((error as { readonly code?: unknown }).code);
+        if (!isRefused || attempt === ATTEMPTS_MAX || !(await this.refused(token))) throw error;
+      }
+    }
+  }
+
+  close(): void {
+    this.#watch?.close();
+    this.#listeners.clear();
+  }
+
+  #renew(next: string): void {
+    if (next === this.#newest) return;
+    this.#previous = this.#current;
+    this.#newest = next;
+    this.#current = next;
+    this.#logged = undefined;
+    this.#refused.clear();
+    this.#log?.info({}, "the token was read again: new calls to core use it");
+    for (const listener of this.#listeners) listener();
+  }
+}
