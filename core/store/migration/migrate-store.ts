@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { NamedFile } from "../../../runtime/read-file";
 import { findMigrationFault, markOf, parseMark, printMark, type StoreMark } from "../../domain/store-format";
 import { StoreUnavailable } from "../../ports/store-faults";
 import { createKeys, SHARDS_KEY, type Keys } from "../keys";
@@ -10,7 +11,7 @@ import { createSteps, type EventCounts, type Steps, type Target, type UnknownToO
 
 export interface MigrationOptions {
   readonly redisUrl: string;
-  readonly redisCa?: Buffer | undefined;
+  readonly redisCa?: NamedFile | undefined;
   readonly redisWaitReplicas?: number;
   readonly shards: number;
   readonly to: Target;
@@ -248,7 +249,7 @@ async function connect({ reporter, ...options }: MigrationOptions): Promise<Redi
   const late = new AbortController();
   const connecting = connectRedis({
     url: options.redisUrl,
-    ca: options.redisCa,
+    roots: options.redisCa && [options.redisCa.bytes],
     waitReplicas: options.redisWaitReplicas,
     onError: reporter.unavailable,
   });
