@@ -1,5 +1,5 @@
 import type { onResponseHookHandler } from "fastify";
-import { byLabel, createMetrics, SECONDS_BUCKETS } from "../runtime/metrics";
+import { byLabel, createMetrics, SECONDS_BUCKETS, type Metrics } from "../runtime/metrics";
 import type { RefusedConnections } from "../runtime/limit-connections";
 import type { AddressShield } from "./public/address-shield";
 import type { LaneLoad } from "./lane/lane-load";
@@ -14,22 +14,18 @@ const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
 const NO_ENDPOINT = "none";
 const MS_PER_SECOND = 1_000;
 
-/** Creates the metrics of the edge. docs/metrics.md lists each metric with its help text. */
-export function createEdgeMetrics({
-  load,
-  shield,
-  unsent,
-  refused,
-  refusals,
-  credentials,
-}: {
+/** What the metrics of the edge read. */
+interface EdgeCounts {
   readonly load: Readonly<LaneLoad>;
   readonly shield: AddressShield;
   readonly unsent: Pick<UnsentPages, "bytes">;
   readonly refused: Readonly<RefusedConnections>;
   readonly refusals: Pick<RefusalReports, "unreported">;
   readonly credentials: { readonly faults: number };
-}) {
+}
+
+/** Creates the metrics of the edge. docs/metrics.md lists each metric with its help text. */
+export function createEdgeMetrics({ load, shield, unsent, refused, refusals, credentials }: EdgeCounts) {
   const { contentType, text, counter, gauge, histograms } = createMetrics();
   /** The number of answers, by endpoint, then by status. */
   const answers = new Map<string, Map<number, number>>();
@@ -55,11 +51,7 @@ export function createEdgeMetrics({
     "Requests that the edge rejected without asking core, and that are missing on the pages of workspaces.",
     () => refusals.unreported,
   );
-  gauge(
-    "chatbridge_edge_unreadable_files",
-    "Changed files of tokens or certificates that the edge could not read again.",
-    () => credentials.faults,
-  );
+  addFileMetrics(gauge, credentials);
   gauge("chatbridge_edge_lanes", "Open streams to core.", () => load.open);
   counter(
     "chatbridge_edge_lanes_opened_total",
@@ -100,4 +92,12 @@ export function createEdgeMetrics({
   /** Counts the answer to a request that could not be parsed. */
   const onUnreadable = (status: number): void => count(NO_ENDPOINT, status);
   return { contentType, text, onResponse, onUnreadable };
+}
+
+function addFileMetrics(gauge: Metrics["gauge"], credentials: { readonly faults: number }): void {
+  gauge(
+    "chatbridge_edge_unreadable_files",
+    "Changed files of tokens or certificates that the edge could not read again.",
+    () => credentials.faults,
+  );
 }

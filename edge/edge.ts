@@ -55,11 +55,9 @@ export async function createEdge(
   overrides: { readonly core?: CoreClient } = {},
 ): Promise<Edge> {
   const credentials = new CoreCredentials(config.core, log);
-  const onRefused = (why: string) => log.error({ why }, TOKEN_REJECTED);
-  const core = overrides.core ?? createCoreClient({ ...config.core, credentials, onRefused });
+  const core = overrides.core ?? connectToCore(config, credentials, log);
   let stopping = false;
-  const report = (where: string, error: unknown): void =>
-    log.error({ where, err: error }, "a request failed unexpectedly");
+  const report = (where: string, err: unknown) => log.error({ where, err }, "a request failed unexpectedly");
   const shield = createAddressShield();
   const unsent = createUnsentPages();
   const refusals = createRefusalReports(core.reportRefusals);
@@ -130,6 +128,11 @@ export async function createEdge(
       return closing;
     },
   };
+}
+
+function connectToCore(config: EdgeConfig, credentials: CoreCredentials, log: Logger): CoreClient {
+  const onRefused = (why: string): void => log.error({ why }, TOKEN_REJECTED);
+  return createCoreClient({ ...config.core, credentials, onRefused });
 }
 
 function portOf({ server }: FastifyInstance): number {

@@ -7,6 +7,8 @@ import {
   keepWorkspace,
   knownWorkspace,
   operatorToken,
+  removeOldToken,
+  rotateToken,
   writeSecrets,
 } from "./secrets";
 
@@ -15,6 +17,8 @@ const HELP = `Commands that docker-compose.yml runs once at each start, and comm
   secrets           creates missing secrets, and writes the secrets of each container
   workspace         creates the demo workspace, and writes its id and secret for the chat
   sign-in           prints a link that signs one person in to the dashboard, once
+  rotate-token      creates a new token for a role (edge, game or operator); core also accepts the previous one
+  remove-old-token  removes the previous token of a role, so that core no longer accepts it
   add-key           adds a new key that encrypts signing secrets, and keeps the old keys; restart core afterwards
   grafana-password  prints the first password of Grafana's user admin
 
@@ -24,8 +28,12 @@ const HELP = `Commands that docker-compose.yml runs once at each start, and comm
 const EXIT_FAULT = 1;
 const EXIT_USAGE = 64; // EX_USAGE
 
-const COMMANDS: Readonly<Record<string, (config: ComposeConfig) => Promise<void> | void>> = {
+type Command = (config: ComposeConfig, role: string | undefined) => Promise<void> | void;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
   secrets: ({ secretsDir }) => writeSecrets(secretsDir),
+  "rotate-token": ({ secretsDir }, role) => rotateToken(secretsDir, role),
+  "remove-old-token": ({ secretsDir }, role) => removeOldToken(secretsDir, role),
   "add-key": ({ secretsDir }) => addSecretsKey(secretsDir),
   "grafana-password": ({ secretsDir }) => void process.stdout.write(`${grafanaPassword(secretsDir)}\n`),
   async workspace({ secretsDir, coreAddress }) {
@@ -42,7 +50,7 @@ const COMMANDS: Readonly<Record<string, (config: ComposeConfig) => Promise<void>
   },
 };
 
-async function main(name: string | undefined): Promise<number> {
+async function main(name: string | undefined, role: string | undefined): Promise<number> {
   if (name === "--help") {
     process.stdout.write(HELP);
     return 0;
@@ -57,7 +65,7 @@ async function main(name: string | undefined): Promise<number> {
     return EXIT_USAGE;
   }
   try {
-    await command(readComposeConfig(process.env));
+    await command(readComposeConfig(process.env), role);
     return 0;
   } catch (error) {
     process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -65,4 +73,4 @@ async function main(name: string | undefined): Promise<number> {
   }
 }
 
-void main(process.argv[2]).then((code) => (process.exitCode = code));
+void main(process.argv[2], process.argv[3]).then((code) => (process.exitCode = code));

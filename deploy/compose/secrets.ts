@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readKeptSettings, writeKeptSettings, type DemoWorkspace } from "../local/settings-file";
+import {
+  readKeptSettings,
+  writeKeptSettings,
+  type DemoWorkspace,
+  type KeptSettings,
+} from "../local/settings-file";
 
 /**
  * File modes. Redis and Grafana run as other users, so all users can read the files of these two containers. Only
@@ -12,12 +17,20 @@ const OTHER_USER = 0o644;
 
 const kept = (folder: string): string => join(folder, "kept", "settings.json");
 
-/** Creates missing secrets, and writes each container's secrets to the folder of that container. */
+type Role = keyof KeptSettings["tokens"];
+
+/**
+ * Creates missing secrets, and writes each container's secrets to the folder of that container. Replaces each file
+ * atomically, because containers read the files of tokens again when they change.
+ */
 export function writeSecrets(folder: string): void {
-  const { secretsKey, tokens } = readKeptSettings(kept(folder));
+  const { secretsKey, tokens, oldTokens = {} } = readKeptSettings(kept(folder));
   const password = keptRandom(join(folder, "redis", "password"));
-  const write = (path: string, lines: readonly string[], mode = OWNER_ONLY): void =>
-    writeFileSync(join(folder, path), `${lines.join("\n")}\n`, { mode });
+  function write(path: string, lines: readonly string[], mode = OWNER_ONLY): void {
+    const file = join(folder, path);
+    writeFileSync(`${file}.next`, `${lines.join("\n")}\n`, { mode });
+    renameSync(`${file}.next`, file);
+  }
 
   const conf = [
     `requirepass ${password}`,
@@ -26,14 +39,15 @@ export function writeSecrets(folder: string): void {
     "maxmemory-policy noeviction",
   ];
   write("redis/redis.conf", conf, OTHER_USER);
-  const pairs = Object.entries(tokens).map(([role, token]) => `${role}=${token}`);
-  write("core/core.env", [
-    `SECRETS_KEY=${secretsKey}`,
-    `CORE_TOKENS=${pairs.join(",")}`,
-    `REDIS_URL=redis://:${password}@redis:6379`,
-  ]);
-  write("edge/edge.env", [`CORE_TOKEN=${tokens.edge}`]);
-  write("game/game.env", [`CORE_TOKEN=${tokens.game}`]);
+  write("core/core.env", [`SECRETS_KEY=${secretsKey}`, `REDIS_URL=redis://:${password}@redis:6379`]);
+  // Core accepts a new token before other containers use it.
+  const accepted = [...Object.entries(tokens), ...Object.entries(oldTokens)];
+  write(
+    "core/tokens",
+    accepted.map(([role, token]) => `${role}=${token}`),
+  );
+  write("edge/token", [tokens.edge]);
+  write("game/token", [tokens.game]);
   for (const name of ["password", "secret-key"]) keptRandom(join(folder, "grafana", name));
   const { operator, game } = tokens;
   write("operator/tokens.json", [JSON.stringify({ tokens: { operator, game } })]);
@@ -45,6 +59,42 @@ export function addSecretsKey(folder: string): void {
   const secretsKey = [randomBytes(32).toString("hex"), settings.secretsKey].join(",");
   writeKeptSettings(kept(folder), { ...settings, secretsKey });
   writeSecrets(folder);
+}
+
+/**
+ * Replaces the token of a role. Core accepts both tokens until `removeOldToken`. Throws if the previous token of the role
+ * was not removed.
+ */
+export function rotateToken(folder: string, name: string | undefined): void {
+  const settings = readKeptSettings(kept(folder));
+  const role = readRole(settings, name);
+  if (settings.oldTokens?.[role] !== undefined) {
+    throw new Error(
+      `the previous token of the role ${role} is still valid: first run remove-old-token ${role}`,
+    );
+  }
+  const tokens = { ...settings.tokens, [role]: randomBytes(24).toString("base64url") };
+  const oldTokens = { ...settings.oldTokens, [role]: settings.tokens[role] };
+  writeKeptSettings(kept(folder), { ...settings, tokens, oldTokens });
+  writeSecrets(folder);
+}
+
+/** Removes the previous token of a role. Throws if there is none. */
+export function removeOldToken(folder: string, name: string | undefined): void {
+  const settings = readKeptSettings(kept(folder));
+  const role = readRole(settings, name);
+  const { [role]: old, ...oldTokens } = settings.oldTokens ?? {};
+  if (old === undefined)
+    throw new Error(`the role ${role} has no previous token: first run rotate-token ${role}`);
+  writeKeptSettings(kept(folder), { ...settings, oldTokens });
+  writeSecrets(folder);
+}
+
+function readRole({ tokens }: KeptSettings, name: string | undefined): Role {
+  const roles = Object.keys(tokens) as Role[];
+  const role = roles.find((each) => each === name);
+  if (role === undefined) throw new Error(`the role is missing or unknown: give one of ${roles.join(", ")}`);
+  return role;
 }
 
 export function operatorToken(folder: string): string {

@@ -22,6 +22,8 @@ export interface KeptSettings {
   /** Key that encrypts the signing secrets in Redis. */
   readonly secretsKey: string;
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
+  /** The previous tokens that core still accepts. Only the containers of docker-compose.yml have such tokens. */
+  readonly oldTokens?: Readonly<Partial<Record<"edge" | "game" | "operator", string>>>;
   /**
    * Demo workspace of each Redis. The key is "private" for the Redis that `npm start` runs, or else the URL of the
    * Redis, without credentials. The key for the workspace of a chat is the same string followed by a space and

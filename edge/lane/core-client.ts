@@ -87,22 +87,7 @@ export function createCoreClient({
   });
   own.onRenewed(() => lanes.renew());
 
-  function open() {
-    const { token } = own;
-    const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
-    const metadata = bearer(token);
-    const stream = renewed.current.makeBidiStreamRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      metadata,
-    );
-    stream.once("metadata", () => own.accepted(token));
-    stream.on("error", ({ code }: ServiceError) => {
-      if (TOKEN_REFUSALS.has(code)) void own.refused(token);
-    });
-    return stream;
-  }
+  const open = () => openLane(renewed.current, own);
 
   const lanes = new Lanes({
     open,
@@ -154,6 +139,18 @@ export function createCoreClient({
       renewed.close();
     },
   };
+}
+
+/** Opens a stream with the current token, and records whether core accepts the token. */
+function openLane(client: BridgeServiceClient, credentials: CoreCredentials): LaneStream {
+  const { token } = credentials;
+  const { path, requestSerialize, responseDeserialize } = LANE_METHOD;
+  const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, bearer(token));
+  stream.once("metadata", () => credentials.accepted(token));
+  stream.on("error", ({ code }: ServiceError) => {
+    if (TOKEN_REFUSALS.has(code)) void credentials.refused(token);
+  });
+  return stream;
 }
 
 /** Returns why there is no connection to core. gRPC reports the reason only to a call, such as `stream`. */

@@ -49,7 +49,17 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     for (const component of componentsOf(example)) {
       const { env } = containerOf(of(example), component);
       const secrets = env.filter(({ name }) => secret.test(name));
-      expect(secrets.length).toBeGreaterThan(0);
+      // Tokens are files, which the process reads again when the Secret changes. No token is in the environment.
+      expect(secrets.map(({ name }) => name)).not.toContainEqual(expect.stringMatching(/^CORE_TOKENS?$/));
+      const { volumes } = one(of(example), "Deployment", component).spec.template.spec;
+      const [, folder, file] = /^\/etc\/chat-bridge\/([a-z]+)\/([a-z-]+)$/.exec(tokenPathOf(env)) ?? [];
+      const mounted = volumes.find(({ name }) => name === folder);
+      expect(mounted).toMatchObject({
+        secret: {
+          secretName: expect.stringMatching(/./) as string,
+          items: [{ path: file }],
+        },
+      });
       for (const { value, valueFrom } of secrets) {
         expect(value).toBeUndefined();
         expect(valueFrom?.secretKeyRef.name).toMatch(/./);
@@ -187,6 +197,10 @@ test("edges call core at the name of the Service that has the addresses of all c
   expect(service.spec).toMatchObject({ clusterIP: "None" });
 });
 
+function tokenPathOf(env: readonly { readonly name: string; readonly value?: string }[]): string {
+  return env.find(({ name }) => /^CORE_TOKENS?_FILE$/.test(name))?.value ?? "";
+}
+
 // The chart must be able to set every setting. `extraEnv` is for variables of Node and of libraries.
 test("every setting of core and of the edge has a value in the chart", () => {
   const names = (component: string) =>
@@ -196,7 +210,8 @@ test("every setting of core and of the edge has a value in the chart", () => {
     });
   const missing = (program: "core" | "edge", components: readonly string[]) => {
     const known = components.flatMap((each) => [...names(each), ...settable(each)]);
-    return settingsOf(program).filter((name) => !known.includes(name));
+    // The chart mounts tokens as files.
+    return settingsOf(program).filter((name) => !known.includes(name) && !known.includes(`${name}_FILE`));
   };
   expect(missing("core", ["core"])).toEqual([]);
   expect(missing("edge", ["edge", "dashboard"])).toEqual([]);

@@ -18,8 +18,9 @@
   value: {{ $core.drainSeconds | quote }}
 - name: SECRETS_KEY
   valueFrom: { secretKeyRef: { name: {{ $secret }}, key: SECRETS_KEY } }
-- name: CORE_TOKENS
-  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: CORE_TOKENS } }
+# Core reads this file again when the Secret changes.
+- name: CORE_TOKENS_FILE
+  value: /etc/chat-bridge/tokens/core-tokens
 {{- if $core.smtp }}
 {{- if not (index $core.settings "MAIL_FROM") }}
 {{- fail "core.settings.MAIL_FROM is missing: core.smtp requires the sender of emails" }}
@@ -54,11 +55,10 @@
 
 {{/* Settings of an edge, without its listeners. */}}
 {{- define "chat-bridge.callerEnv" -}}
-{{- $secret := required "edge.secret is missing: create a Secret with the key CORE_TOKEN (docs/kubernetes.md has the commands), and set edge.secret to its name" .Values.edge.secret -}}
 - name: CORE_ADDRESS
   value: dns:///{{ include "chat-bridge.fullname" . }}-core.{{ .Release.Namespace }}.svc:50051
-- name: CORE_TOKEN
-  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: CORE_TOKEN } }
+- name: CORE_TOKEN_FILE
+  value: /etc/chat-bridge/token/token
 - name: HEALTH_LISTEN
   value: {{ printf "%s:8081" .Values.listenHost | quote }}
 {{- if .Values.tls.serverSecret }}

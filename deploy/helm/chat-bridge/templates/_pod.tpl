@@ -1,6 +1,7 @@
 {{/*
 The pod of a process. Arguments: context; component; of: the component's values; program: core or edge; port: name and
-number of the listener; env; volumes: a list with the name, and the Secret or ConfigMap, of each folder of certificates.
+number of the listener; env; volumes: a list of the folders with certificates or a token, with the name, the Secret or
+ConfigMap, and the key and its path if the folder contains only one file.
 */}}
 {{- define "chat-bridge.pod" -}}
 metadata:
@@ -71,7 +72,7 @@ spec:
   volumes:
     - name: tmp
       emptyDir: { sizeLimit: 64Mi }
-    {{- range .volumes }}
+    {{- range $volume := .volumes }}
     - name: {{ .name }}
       {{- if .secret }}
       secret:
@@ -82,7 +83,7 @@ spec:
       {{- end }}
         defaultMode: 0440
         {{- with .key }}
-        items: [{ key: {{ . }}, path: ca.crt }]
+        items: [{ key: {{ . }}, path: {{ default "ca.crt" $volume.path }} }]
         {{- end }}
     {{- end }}
   {{- if .of.topologySpreadConstraints }}
@@ -100,10 +101,11 @@ spec:
   {{- end }}
 {{- end -}}
 
-{{/* The certificates of edges and the dashboard. */}}
+{{/* The token and the certificates of edges and the dashboard. */}}
 {{- define "chat-bridge.callerVolumes" -}}
 {{- $tls := .Values.tls -}}
-{{- $volumes := list -}}
+{{- $secret := required "edge.secret is missing: create a Secret with the key CORE_TOKEN (docs/kubernetes.md has the commands), and set edge.secret to its name" .Values.edge.secret -}}
+{{- $volumes := list (dict "name" "token" "secret" $secret "key" "CORE_TOKEN" "path" "token") -}}
 {{- if $tls.serverSecret -}}
 {{- $volumes = append $volumes (dict "name" "ca" "secret" (required "tls.caSecret is missing: set it to a Secret whose ca.crt is the authority that issued core's certificate" $tls.caSecret) "key" "ca.crt") -}}
 {{- if $tls.clientSecret -}}{{- $volumes = append $volumes (dict "name" "tls" "secret" $tls.clientSecret) -}}{{- end -}}
@@ -113,7 +115,7 @@ spec:
 
 {{- define "chat-bridge.coreVolumes" -}}
 {{- $tls := .Values.tls -}}
-{{- $volumes := list -}}
+{{- $volumes := list (dict "name" "tokens" "secret" .Values.core.secret "key" "CORE_TOKENS" "path" "core-tokens") -}}
 {{- if $tls.serverSecret -}}
 {{- $volumes = append $volumes (dict "name" "tls" "secret" $tls.serverSecret) -}}
 {{- with $tls.clientCaSecret -}}{{- $volumes = append $volumes (dict "name" "client-ca" "secret" . "key" "ca.crt") -}}{{- end -}}
