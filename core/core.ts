@@ -260,7 +260,7 @@ function installationSettings(config: CoreConfig): InstallationSettings {
 
 type ServedContext = Omit<
   RpcContext,
-  "stopping" | "tokens" | "settings" | "coresGroup" | "unreadableSecrets"
+  "stopping" | "tokens" | "addressProbes" | "settings" | "coresGroup" | "unreadableSecrets"
 > & {
   readonly report: ReportFault;
   readonly tokens: AcceptedTokens;

@@ -99,6 +99,14 @@ export function createAsker({ token, tls }: CoreConnection, name: string | undef
       const handshake = isUnreached ? await shakeHands() : undefined;
       return { at, answer, tls: handshake === undefined || "failed" in handshake ? "plain" : handshake };
     },
+    /**
+     * Returns the address of a probe: empty if this core has not received the probe, and undefined if core does not
+     * answer. The first call announces the probe.
+     */
+    async probedAddress(address: CoreAddress, probeId: string): Promise<string | undefined> {
+      const answer = await withClient(address, (call, client) => call(client.getProbedAddress, { probeId }));
+      return isRefusal(answer) ? undefined : answer.sourceAddress;
+    },
     async readShared(address: CoreAddress): Promise<SharedFacts> {
       const [groups, failing] = await Promise.all([
         withClient(address, async (call, client) => (await call(client.listGroups, {})).groups),

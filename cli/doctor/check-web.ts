@@ -3,7 +3,7 @@ import { BODY_MAX_BYTES } from "../../contract/numbers";
 import { judgeCookie, judgeDashboard } from "./dashboard-checks";
 import { judgeEdgeAnswer, judgePlainHttp, judgeSizes, judgeWebClock, judgeWebTls } from "./edge-checks";
 import { fail, skipped, worstOf, type Finding } from "./finding";
-import { addressesOf, probeHttp, type Probe, type Probed } from "./probe-http";
+import { addressesOf, below, hookUrl, probeHttp, type Probe, type Probed } from "./probe-http";
 import { lookedUp, STEP_MS } from "./within";
 
 /** Bytes of the header with which a request tests how much the proxy passes on. The contract allows 16 KB for all headers. */
@@ -55,7 +55,7 @@ export async function checkDashboard(web: Web): Promise<readonly Finding[]> {
   const { url } = web;
   const found = await findAddresses("dashboard", url);
   if (!Array.isArray(found)) return [found as Finding];
-  const session = at(url, "/api/session");
+  const session = below(url, "/api/session");
   const nowMs = Date.now();
   const each = await Promise.all(
     (found as readonly string[]).map(async (address) => {
@@ -85,7 +85,7 @@ async function checkPlainHttp({ url }: Web, addresses: readonly string[]): Promi
     );
   }
   const host = `${url.hostname}:${HTTP_PORT}`;
-  const plain = at(new URL(`http://${host}${url.pathname}`), `/hooks/${randomUUID()}/events`);
+  const plain = hookUrl(new URL(`http://${host}${url.pathname}`), randomUUID(), "/events");
   const answers = await Promise.all(addresses.map((address) => probeHttp({ url: plain, address }, STEP_MS)));
   return worstOf(answers.map((answer) => judgePlainHttp(host, answer)));
 }
@@ -97,7 +97,7 @@ function ask(
   path: string,
   request: Partial<Probe>,
 ): Promise<readonly { readonly at: string; readonly answer: Probed }[]> {
-  const hook = at(url, `/hooks/${randomUUID()}${path}`);
+  const hook = hookUrl(url, randomUUID(), path);
   return Promise.all(
     addresses.map(async (address) => ({
       at: addresses.length === 1 ? url.origin : `${url.origin} (${address})`,
@@ -115,10 +115,6 @@ async function findAddresses(check: string, url: URL): Promise<readonly string[]
       page: `docs/doctor.md#${check}`,
     });
   }
-}
-
-function at(base: URL, path: string): URL {
-  return new URL(`${base.pathname.replace(/\/+$/, "")}${path}`, base.origin);
 }
 
 /** Returns a body of JSON with the most bytes that the contract allows. */

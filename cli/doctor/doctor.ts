@@ -5,6 +5,7 @@ import { readConnection, tokenPath } from "../core";
 import { EXIT } from "../exit-code";
 import { CliFailure } from "../failure";
 import { tableLines } from "../table";
+import { checkAddresses } from "./check-addresses";
 import { checkCores } from "./check-cores";
 import { checkDashboard, checkEdge } from "./check-web";
 import { skipped, type Finding, type Result } from "./finding";
@@ -48,6 +49,7 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<void> {
     ["token-file", checkTokenFile(tokenPath(cli)).then((found) => [found])],
     ["core", checkCores(connection, backupEvery)],
     ["edge", url === undefined ? without("edge", "--url or PUBLIC_URL") : checkEdge({ url, ca })],
+    ["edge-address", url === undefined ? none() : checkAddresses(connection, url).then((found) => [found])],
     [
       "dashboard",
       dashboard === undefined ? without("dashboard", "--dashboard") : checkDashboard({ url: dashboard, ca }),
@@ -63,6 +65,8 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<void> {
   }
   if (findings.some(({ result }) => result === "fail")) cli.endWith(EXIT.NO);
 }
+
+const none = async (): Promise<readonly Finding[]> => [];
 
 async function without(check: string, setting: string): Promise<readonly Finding[]> {
   return [skipped(check, `the address is unknown: give ${setting}`)];

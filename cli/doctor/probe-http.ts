@@ -44,6 +44,16 @@ export async function addressesOf({ hostname }: URL): Promise<readonly string[]>
   return [...new Set(found.map(({ address }) => address))].slice(0, WEB_ADDRESSES_MAX);
 }
 
+/** Returns the URL of a path below a base URL. */
+export function below(base: URL, path: string): URL {
+  return new URL(`${base.pathname.replace(/\/+$/, "")}${path}`, base.origin);
+}
+
+/** Returns the URL of a path below the hooks of a workspace. */
+export function hookUrl(base: URL, workspaceId: string, path: string): URL {
+  return below(base, `/hooks/${workspaceId}${path}`);
+}
+
 /**
  * Sends one request to one address, and follows no redirect. The certificate is not a reason to fail: `tls` says what
  * is wrong with it. So a request must not contain a secret.

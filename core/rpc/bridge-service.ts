@@ -27,6 +27,7 @@ import type { HeldEvents, PageStart } from "../ports/outbound-events";
 import type { InboundLog } from "../ports/inbound-log";
 import type { Tracer } from "../../runtime/tracing/tracer";
 import type { ReceiveCall } from "./bridge-methods";
+import type { AddressProbes } from "./address-probes";
 import { whenOver, type ServedCall } from "./call-caller";
 import { serveLane, type LaneCalls, type LaneStream } from "./lane";
 import { sealedMethods, type SealedContext } from "./sealed-methods";
@@ -40,6 +41,7 @@ export interface BridgeServiceContext extends JudgeContext, NoteContext, SealedC
   readonly inboundLog: InboundLog;
   readonly heldEvents: HeldEvents;
   readonly callCounts: CallCounts;
+  readonly addressProbes: Pick<AddressProbes, "note">;
   readonly tracer?: Tracer | undefined;
   /** Called when a request cannot be checked, because core lacks a key of the workspace's secret. */
   onUnreadable(workspaceId: string, missingKey: string): void;
@@ -90,6 +92,9 @@ export function createBridgeService(context: BridgeServiceContext, report: Repor
       reportUnreadable(request.workspaceId, outcome);
       if ("refused" in outcome) notes.refused(noted("GET", request, request.queryString), outcome);
       else notes.accepted(request.workspaceId, "poll");
+      if ("refused" in outcome && outcome.refused === "unknown-workspace") {
+        context.addressProbes.note(request.workspaceId, request.sourceAddress);
+      }
       callCounts.polls["refused" in outcome ? outcome.refused : "page"] += 1;
       return "refused" in outcome ? toRefused(outcome) : outcome;
     },

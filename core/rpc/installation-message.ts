@@ -1,9 +1,17 @@
-import type { GetInstallationResponse, RedisMaster } from "../../proto/gen/chatbridge/v1/installation";
+import { status } from "@grpc/grpc-js";
+import type {
+  GetInstallationResponse,
+  GetProbedAddressRequest,
+  RedisMaster,
+} from "../../proto/gen/chatbridge/v1/installation";
+import type { WorkspaceServiceServer } from "../../proto/gen/chatbridge/v1/workspace";
 import type { BackupTimes, Durability } from "../ports/durability";
 import type { Installation, MasterFacts, StoreFacts } from "../ports/installation";
 import type { Clock } from "../ports/outside";
+import { parseWorkspaceId } from "../domain/workspace";
 import type { AcceptedTokens } from "./accepted-tokens";
-import { unary, type ReportFault } from "./status";
+import type { AddressProbes } from "./address-probes";
+import { StatusError, unary, type ReportFault } from "./status";
 import { toDate } from "./workspace-messages";
 
 /** The settings of core that operators may know. */
@@ -24,6 +32,7 @@ export interface InstallationContext {
   readonly durability: Pick<Durability, "readBackups">;
   /** The values of tokens never leave core. */
   readonly tokens: Pick<AcceptedTokens, "describe">;
+  readonly addressProbes: Pick<AddressProbes, "announce">;
   /** The lease group whose members are all cores. */
   readonly coresGroup: string;
   readonly now: Clock;
@@ -31,13 +40,20 @@ export interface InstallationContext {
   unreadableSecrets(): number | undefined;
 }
 
-/** Returns the handler of `GetInstallation`. */
-export function installationMethod(context: InstallationContext, report: ReportFault) {
-  const { installation, coresGroup, durability } = context;
-  return unary("GetInstallation", report, async (_request: object): Promise<GetInstallationResponse> => {
-    const [facts, backups] = await Promise.all([installation.read(coresGroup), durability.readBackups()]);
-    return toMessage(context, facts, backups);
-  });
+/** Returns the handlers for `GetInstallation` and `GetProbedAddress`. */
+export function installationMethods(context: InstallationContext, report: ReportFault) {
+  const { installation, coresGroup, durability, addressProbes } = context;
+  return {
+    getInstallation: unary("GetInstallation", report, async () => {
+      const [facts, backups] = await Promise.all([installation.read(coresGroup), durability.readBackups()]);
+      return toMessage(context, facts, backups);
+    }),
+    getProbedAddress: unary("GetProbedAddress", report, async ({ probeId }: GetProbedAddressRequest) => {
+      const id = parseWorkspaceId(probeId);
+      if (id === undefined) throw new StatusError(status.INVALID_ARGUMENT, "probe_id must be a UUID");
+      return { sourceAddress: addressProbes.announce(id) };
+    }),
+  } satisfies Partial<WorkspaceServiceServer>;
 }
 
 function toMessage(

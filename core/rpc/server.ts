@@ -1,5 +1,6 @@
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { WorkspaceServiceService } from "../../proto/gen/chatbridge/v1/workspace";
+import { createAddressProbes } from "./address-probes";
 import { BRIDGE_METHODS } from "./bridge-methods";
 import { createBridgeService, type BridgeServiceContext } from "./bridge-service";
 import { GAME_METHODS } from "./game-methods";
@@ -20,10 +21,11 @@ export type RpcContext = BridgeServiceContext &
 
 /** Serves all gRPC services of core. */
 export function listenForRpc(
-  context: RpcContext,
+  given: Omit<RpcContext, "addressProbes">,
   options: Omit<ListenerOptions, "pace"> & { readonly report: ReportFault },
 ) {
   const pace = createCallPace();
+  const context: RpcContext = { ...given, addressProbes: createAddressProbes() };
   return listen({ ...options, pace }, (server: Server) => {
     const add = (definition: ServiceDefinition, service: object): void =>
       server.addService(definition, service as UntypedServiceImplementation);

@@ -30,7 +30,7 @@ import type { RefusedRequests } from "../ports/hour-counts";
 import type { SecretKeys } from "../ports/secret-keys";
 import { sendTestEvent, type TestEventContext } from "../operations/send-test-event";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
-import { installationMethod, type InstallationContext } from "./installation-message";
+import { installationMethods, type InstallationContext } from "./installation-message";
 import { readPageSize } from "./page-size";
 import { listMethods, type ListMethodsContext } from "./list-methods";
 import {
@@ -270,7 +270,7 @@ function operatorMethods(shared: Shared, report: ReportFault) {
       const newestKey = secretKeys.newest;
       return { newestKey, changed, already, unreadableIds: [...unreadable], total, nextPageToken };
     }),
-    getInstallation: installationMethod(shared, report),
+    ...installationMethods(shared, report),
   } satisfies Partial<WorkspaceServiceServer>;
 }
 

@@ -52,11 +52,12 @@ test("a healthy installation has no fault", async () => {
   const { faults, findings } = await examine(core, urls);
   expect(faults).toEqual([]);
   const skipped = findings.filter(({ result }) => result === "skipped").map(({ check }) => check);
-  // Nothing in this installation uses TLS.
+  // Nothing in this installation uses TLS, or runs on another machine.
   expect(skipped).toEqual([
     "core-certificate",
     "edge-certificate",
     "edge-http",
+    "edge-address",
     "dashboard-certificate",
     "dashboard-cookie",
   ]);
@@ -267,8 +268,8 @@ describe("core", () => {
       });
     });
     expect(names).toEqual(["fail core-clock", "fail redis-clock"]);
-    expect(of("core-clock")?.says).toMatch(/is 1(?:19|20) seconds ahead of/);
-    expect(of("redis-clock")?.says).toMatch(/clock of Redis is 1(?:19|20) seconds behind/);
+    expect(of("core-clock")?.says).toMatch(/is 1[12]\d seconds ahead of/);
+    expect(of("redis-clock")?.says).toMatch(/clock of Redis is 1[12]\d seconds behind/);
   });
 
   test("cores of different releases are a fault, and each core is asked", async () => {

@@ -131,6 +131,7 @@ describe("a limited token of an operator", () => {
       "deleteGroup",
       "getCaller",
       "getInstallation",
+      "getProbedAddress",
       "listGroups",
       "listSecretKeys",
       "listWorkspaces",
@@ -141,6 +142,8 @@ describe("a limited token of an operator", () => {
       const calling = call<{ pageToken: string }, unknown>(workspaces, method, { pageToken: "" }, ANN);
       await expectRejected(calling, PERMISSION_DENIED, "the token ann is limited to some workspaces");
     }
+    const probing = call(workspaces, workspaces.getProbedAddress, { probeId: randomUUID() }, ANN);
+    await expectRejected(probing, PERMISSION_DENIED, "the token ann is limited to some workspaces");
     const describing = call(workspaces, workspaces.getInstallation, {}, ANN);
     await expectRejected(describing, PERMISSION_DENIED, "the token ann is limited to some workspaces");
     const request = CreateWorkspaceRequest.create({ name: "new" });

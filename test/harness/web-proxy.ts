@@ -7,6 +7,8 @@ import type { Certificate } from "./test-ca";
 export interface WebProxyOptions {
   /** The certificate of the proxy; undefined for plain HTTP. */
   readonly certificate?: Pick<Certificate, "key" | "cert">;
+  /** The address on which the proxy listens, by default a loopback address. */
+  readonly host?: string;
   /** The port to which the proxy forwards; undefined for a proxy that always answers by itself. */
   readonly to?: number;
   /** Answers a request. Returns whether it did; otherwise the proxy forwards the request. */
@@ -16,7 +18,13 @@ export interface WebProxyOptions {
 }
 
 /** Starts a reverse proxy on a free loopback port, with the faults of its options. */
-export async function startWebProxy({ certificate, to, answer, forwarded = appended }: WebProxyOptions) {
+export async function startWebProxy({
+  certificate,
+  host = "127.0.0.1",
+  to,
+  answer,
+  forwarded = appended,
+}: WebProxyOptions) {
   const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
     if (answer?.(incoming, response) === true) return void incoming.resume();
     const { method, url: path, headers } = incoming;
@@ -29,11 +37,11 @@ export async function startWebProxy({ certificate, to, answer, forwarded = appen
     incoming.pipe(sent);
   };
   const server = certificate === undefined ? createServer(handle) : createTlsServer(certificate, handle);
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server, "listening");
   const scheme = certificate === undefined ? "http" : "https";
   return {
-    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${scheme}://${host}:${(server.address() as AddressInfo).port}`,
     close(): void {
       server.close();
       server.closeAllConnections();

@@ -127,6 +127,18 @@ export interface InstallationToken {
   weakness: string;
 }
 
+/** GetProbedAddressRequest names a probe. */
+export interface GetProbedAddressRequest {
+  /** probe_id is a random UUID, in lower case. */
+  probeId: string;
+}
+
+/** GetProbedAddressResponse contains the address from which a probe came. */
+export interface GetProbedAddressResponse {
+  /** source_address is the IP address of the sender; empty when this core has not received the probe. */
+  sourceAddress: string;
+}
+
 function createBaseGetInstallationRequest(): GetInstallationRequest {
   return {};
 }
@@ -881,6 +893,116 @@ export const InstallationToken: MessageFns<InstallationToken> = {
     message.name = object.name ?? "";
     message.isLimited = object.isLimited ?? false;
     message.weakness = object.weakness ?? "";
+    return message;
+  },
+};
+
+function createBaseGetProbedAddressRequest(): GetProbedAddressRequest {
+  return { probeId: "" };
+}
+
+export const GetProbedAddressRequest: MessageFns<GetProbedAddressRequest> = {
+  encode(message: GetProbedAddressRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.probeId !== "") {
+      writer.uint32(10).string(message.probeId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetProbedAddressRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetProbedAddressRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.probeId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetProbedAddressRequest>): GetProbedAddressRequest {
+    return GetProbedAddressRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetProbedAddressRequest>): GetProbedAddressRequest {
+    const message = createBaseGetProbedAddressRequest();
+    message.probeId = object.probeId ?? "";
+    return message;
+  },
+};
+
+function createBaseGetProbedAddressResponse(): GetProbedAddressResponse {
+  return { sourceAddress: "" };
+}
+
+export const GetProbedAddressResponse: MessageFns<GetProbedAddressResponse> = {
+  encode(message: GetProbedAddressResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sourceAddress !== "") {
+      writer.uint32(10).string(message.sourceAddress);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetProbedAddressResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetProbedAddressResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sourceAddress = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetProbedAddressResponse>): GetProbedAddressResponse {
+    return GetProbedAddressResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetProbedAddressResponse>): GetProbedAddressResponse {
+    const message = createBaseGetProbedAddressResponse();
+    message.sourceAddress = object.sourceAddress ?? "";
     return message;
   },
 };

@@ -18,7 +18,12 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp";
-import { GetInstallationRequest, GetInstallationResponse } from "./installation";
+import {
+  GetInstallationRequest,
+  GetInstallationResponse,
+  GetProbedAddressRequest,
+  GetProbedAddressResponse,
+} from "./installation";
 
 export const protobufPackage = "chatbridge.v1";
 
@@ -8335,6 +8340,25 @@ export const WorkspaceServiceService = {
       Buffer.from(GetInstallationResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetInstallationResponse => GetInstallationResponse.decode(value),
   },
+  /**
+   * GetProbedAddress tells an operator which client address an edge takes from a proxy.
+   * The first call announces a probe: a poll of a workspace that does not exist, with
+   * probe_id as its id. The next call with this id returns the address of the sender, as
+   * the edge saw it. A core knows only the probes that it has received itself. It
+   * forgets a probe after 30 seconds. Errors: INVALID_ARGUMENT when probe_id is not a
+   * UUID; PERMISSION_DENIED when the token is limited to some workspaces.
+   */
+  getProbedAddress: {
+    path: "/chatbridge.v1.WorkspaceService/GetProbedAddress" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetProbedAddressRequest): Buffer =>
+      Buffer.from(GetProbedAddressRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetProbedAddressRequest => GetProbedAddressRequest.decode(value),
+    responseSerialize: (value: GetProbedAddressResponse): Buffer =>
+      Buffer.from(GetProbedAddressResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetProbedAddressResponse => GetProbedAddressResponse.decode(value),
+  },
 } as const;
 
 export interface WorkspaceServiceServer extends UntypedServiceImplementation {
@@ -8551,6 +8575,15 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * some workspaces.
    */
   getInstallation: handleUnaryCall<GetInstallationRequest, GetInstallationResponse>;
+  /**
+   * GetProbedAddress tells an operator which client address an edge takes from a proxy.
+   * The first call announces a probe: a poll of a workspace that does not exist, with
+   * probe_id as its id. The next call with this id returns the address of the sender, as
+   * the edge saw it. A core knows only the probes that it has received itself. It
+   * forgets a probe after 30 seconds. Errors: INVALID_ARGUMENT when probe_id is not a
+   * UUID; PERMISSION_DENIED when the token is limited to some workspaces.
+   */
+  getProbedAddress: handleUnaryCall<GetProbedAddressRequest, GetProbedAddressResponse>;
 }
 
 export interface WorkspaceServiceClient extends Client {
@@ -9166,6 +9199,29 @@ export interface WorkspaceServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetInstallationResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * GetProbedAddress tells an operator which client address an edge takes from a proxy.
+   * The first call announces a probe: a poll of a workspace that does not exist, with
+   * probe_id as its id. The next call with this id returns the address of the sender, as
+   * the edge saw it. A core knows only the probes that it has received itself. It
+   * forgets a probe after 30 seconds. Errors: INVALID_ARGUMENT when probe_id is not a
+   * UUID; PERMISSION_DENIED when the token is limited to some workspaces.
+   */
+  getProbedAddress(
+    request: GetProbedAddressRequest,
+    callback: (error: ServiceError | null, response: GetProbedAddressResponse) => void,
+  ): ClientUnaryCall;
+  getProbedAddress(
+    request: GetProbedAddressRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetProbedAddressResponse) => void,
+  ): ClientUnaryCall;
+  getProbedAddress(
+    request: GetProbedAddressRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetProbedAddressResponse) => void,
   ): ClientUnaryCall;
 }
 
