@@ -25,7 +25,7 @@ export function addDoctor(program: CliCommand, cli: Cli): void {
     .command("doctor")
     .description("check an installation: core, Redis, TLS, clocks, tokens, backups, the address for bridges")
     .option("--url <url>", "address of the service for bridges, as in PUBLIC_URL or BASE_URL", parseUrl)
-    .option("--dashboard <url>", "address of the dashboard", parseUrl)
+    .option("--dashboard <url>", "address of the dashboard, as in DASHBOARD_URL", parseUrl)
     .option("--ca <file>", "PEM certificate of an authority to trust for --url and --dashboard")
     .option("--backup-every <hours>", "hours between two backups", parseHours, 24)
     .moreHelp(`
@@ -44,7 +44,11 @@ Examples:
 async function examine(cli: Cli, options: DoctorOptions): Promise<void> {
   const connection = readConnection("operator", cli);
   const ca = options.ca === undefined ? undefined : await cli.terminal.read(options.ca);
-  const { url = ownUrl(cli.environment), dashboard, backupEvery } = options;
+  const {
+    url = urlFrom(cli.environment, "PUBLIC_URL", "BASE_URL"),
+    dashboard = urlFrom(cli.environment, "DASHBOARD_URL"),
+    backupEvery,
+  } = options;
   const checks: readonly (readonly [name: string, Promise<readonly Finding[]>])[] = [
     ["token-file", checkTokenFile(tokenPath(cli)).then((found) => [found])],
     ["core", checkCores(connection, backupEvery)],
@@ -52,7 +56,9 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<void> {
     ["edge-address", url === undefined ? none() : checkAddresses(connection, url).then((found) => [found])],
     [
       "dashboard",
-      dashboard === undefined ? without("dashboard", "--dashboard") : checkDashboard({ url: dashboard, ca }),
+      dashboard === undefined
+        ? without("dashboard", "--dashboard or DASHBOARD_URL")
+        : checkDashboard({ url: dashboard, ca }),
     ],
   ];
   const late = (name: string) => [skipped(name, `there was no result within ${ALL_MS / 1_000} seconds`)];
@@ -92,12 +98,12 @@ function summary(findings: readonly Finding[]): string {
   return `${findings.length} checks: ${parts.map((result) => `${count(result)} ${result}`).join(", ")}`;
 }
 
-/** Returns the address for bridges in the environment. Throws a `CliFailure`. */
-function ownUrl(environment: Cli["environment"]): URL | undefined {
-  const name = environment["PUBLIC_URL"] ? "PUBLIC_URL" : "BASE_URL";
-  const text = environment[name];
-  const url = text ? toUrl(text) : undefined;
-  if (text && url === undefined) throw new CliFailure(EXIT.SETTINGS, `${name} ${NOT_URL}`);
+/** Returns the URL in the first of these variables that is set. Throws a `CliFailure`. */
+function urlFrom(environment: Cli["environment"], ...names: readonly string[]): URL | undefined {
+  const name = names.find((each) => environment[each]);
+  if (name === undefined) return undefined;
+  const url = toUrl(environment[name] ?? "");
+  if (url === undefined) throw new CliFailure(EXIT.SETTINGS, `${name} ${NOT_URL}`);
   return url;
 }
 

@@ -72,7 +72,7 @@ test("prints one line for each check, and a summary", async () => {
   expect(lines).toContainEqual(expect.stringMatching(/^ok +redis-durability +/));
   expect(lines).toContainEqual(expect.stringMatching(/^ok +edge +an edge answers at http:/));
   expect(lines).toContainEqual(
-    expect.stringMatching(/^skipped +dashboard +the address is unknown: give --dashboard$/),
+    expect.stringMatching(/^skipped +dashboard +the address is unknown: give --dashboard or DASHBOARD_URL$/),
   );
   expect(lines.at(-1)).toMatch(/^\d+ checks: \d+ ok, \d+ skipped$/);
 });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { INVENTED_ADDRESS, judgeAddresses } from "../../cli/doctor/address-checks";
 import { judgeCertificate } from "../../cli/doctor/certificates";
 import { judgeClock, leastSkewMs } from "../../cli/doctor/clocks";
