@@ -19,7 +19,7 @@ const SUITES = {
   ],
   /**
    * `npm run test:extras`: the dashboard, the demo, the command line, the checker, the guides, odd answers, the compose
-   * file, the Helm chart, `npm start`, and the comparisons of parsers on random input.
+   * file, the Helm chart, the alerts of Prometheus, `npm start`, and the comparisons of parsers on random input.
    */
   extras: [
     ...[
@@ -30,6 +30,7 @@ const SUITES = {
       "odd-answers",
       "compose",
       "helm",
+      "monitoring",
       "local",
       "scripts",
       "setup",

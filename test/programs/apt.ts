@@ -34,8 +34,15 @@ const NGIRCD = { name: "ngIRCd", command: "ngircd", package: "ngircd", size: "1 
 const INSPIRCD = { name: "InspIRCd", command: "inspircd", package: "inspircd", size: "10 MB" };
 const PROSODY = { name: "Prosody", command: "prosody", package: "prosody", size: "5 MB" };
 const EJABBERD = { name: "ejabberd", command: "ejabberdctl", package: "ejabberd", size: "55 MB" };
-/** The program that checks Prometheus's files. */
+/** The program that checks Prometheus's files. Its package also contains Prometheus. */
 const PROMTOOL = { name: "promtool", command: "promtool", package: "prometheus", size: "150 MB" };
+const PROMETHEUS = { ...PROMTOOL, name: "Prometheus", command: "prometheus" };
+const NODE_EXPORTER = {
+  name: "the node exporter",
+  command: "prometheus-node-exporter",
+  package: "prometheus-node-exporter",
+  size: "15 MB",
+};
 const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellcheck", size: "20 MB" };
 const HAPROXY = { name: "HAProxy", command: "haproxy", package: "haproxy", size: "5 MB" };
 const NGINX = { name: "nginx", command: "nginx", package: "nginx-light", size: "5 MB" };
@@ -51,6 +58,7 @@ export const APT_PROGRAMS: readonly AptProgram[] = [
   PROSODY,
   EJABBERD,
   PROMTOOL,
+  NODE_EXPORTER,
   SHELLCHECK,
   HAPROXY,
   NGINX,
@@ -66,6 +74,8 @@ export const findInspircd = (say?: Say): Promise<string> => findAptProgram(INSPI
 export const findProsody = (say?: Say): Promise<string> => findAptProgram(PROSODY, say);
 export const findEjabberd = (say?: Say): Promise<string> => findAptProgram(EJABBERD, say);
 export const findPromtool = (say?: Say): Promise<string> => findAptProgram(PROMTOOL, say);
+export const findPrometheus = (say?: Say): Promise<string> => findAptProgram(PROMETHEUS, say);
+export const findNodeExporter = (say?: Say): Promise<string> => findAptProgram(NODE_EXPORTER, say);
 export const findShellcheck = (say?: Say): Promise<string> => findAptProgram(SHELLCHECK, say);
 export const findHaproxy = (say?: Say): Promise<string> => findAptProgram(HAPROXY, say);
 export const findNginx = (say?: Say): Promise<string> => findAptProgram(NGINX, say);

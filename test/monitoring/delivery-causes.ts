@@ -1,0 +1,142 @@
+import { sayNothing, status } from "../harness/behaviours";
+import { poll } from "../harness/bridge";
+import { startConsumer, type, type Consumer } from "../harness/consumer";
+import { call } from "../harness/core-clients";
+import { openPollDue } from "../harness/poll-due";
+import { textEvents } from "../harness/push";
+import { publish, textEvent } from "../harness/service";
+import { until } from "../harness/wait";
+import type { Cause, Rig } from "./rig";
+
+/** Core counts a bridge as failing when it has not polled for this time while events wait. */
+const SILENT_MS = 6 * 60_000;
+
+/** A bridge stops polling while an event waits. Returns a function that lets it poll again. */
+async function stopPolling({ service }: Rig): Promise<() => Promise<unknown>> {
+  const workspace = await service.workspaces.make({ ownerEmail: "owner@team.example" });
+  await publish(service.clients, textEvent(workspace.id, "waits"));
+  const due = await openPollDue({ url: service.redis.url });
+  await due.pass(workspace.id, SILENT_MS);
+  await due.close();
+  return () => poll(service.url, workspace);
+}
+
+/** Deletes a group of followers, which must have no stream. */
+async function deleteGroup({ service }: Rig, consumer: Consumer, name: string): Promise<void> {
+  const { workspaces } = service.clients;
+  consumer.cancel();
+  await until("the group is deleted", () =>
+    call(workspaces, workspaces.deleteGroup, { name }).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+/** Causes that last for more than half a minute. */
+export const slowCauses = (rig: Rig): readonly Cause[] => [
+  {
+    alerts: ["ChatBridgeGameBehind"],
+    what: "a game does not ack an event for more than a minute",
+    async begin() {
+      const { games } = rig.service.clients;
+      const consumer = await startConsumer(games, { group: "stuck" }).opened();
+      return () => deleteGroup(rig, consumer, "stuck");
+    },
+  },
+  {
+    alerts: ["ChatBridgePushesStopped"],
+    what: "the Redis user of core may not remove events from a push queue",
+    async begin() {
+      const bridge = await rig.bridge();
+      await rig.command("ACL", "SETUSER", "default", "-xdel");
+      await rig.publish(textEvent(bridge.workspaceId, "stays"));
+      return async () => {
+        await rig.command("ACL", "SETUSER", "default", "+xdel");
+        // As the section of the alert says. Core does not record the same attempt again.
+        await rig.restartCore();
+      };
+    },
+  },
+];
+
+export const deliveryCauses = (rig: Rig): readonly Cause[] => [
+  {
+    alerts: ["ChatBridgeBridgeStoppedPolling", "ChatBridgeEmailsWait"],
+    what: "a bridge stops polling while the mail server rejects emails for now",
+    async begin() {
+      rig.mail.behave({ refuse: 451 });
+      const pollAgain = await stopPolling(rig);
+      return async () => {
+        rig.mail.behave("accept");
+        await pollAgain();
+      };
+    },
+  },
+  {
+    alerts: ["ChatBridgePushesFail", "ChatBridgeWorkspacesFail", "ChatBridgeRetriesExhausted"],
+    what: "a bridge answers pushes with 500",
+    async begin() {
+      const bridge = await rig.bridge();
+      bridge.behave(status(500));
+      await rig.publish(...textEvents(bridge.workspaceId, 5));
+      const again = setInterval(() => void rig.publish(textEvent(bridge.workspaceId, "again")), 1_000);
+      return async () => {
+        clearInterval(again);
+        bridge.behave(status(204));
+        await rig.publish(...textEvents(bridge.workspaceId, 5));
+      };
+    },
+  },
+  {
+    alerts: ["ChatBridgePushesLate", "ChatBridgePushesOverloaded"],
+    what: "a bridge does not answer the pushes of many events",
+    async begin() {
+      const bridge = await rig.bridge();
+      bridge.behave(sayNothing());
+      await rig.publish(...textEvents(bridge.workspaceId, 100));
+      const again = setInterval(() => void rig.publish(...textEvents(bridge.workspaceId, 20)), 1_000);
+      return async () => {
+        clearInterval(again);
+        bridge.behave(status(204));
+      };
+    },
+  },
+  {
+    alerts: ["ChatBridgeInboundDropped"],
+    what: "the log of inbound events is full before a game has acked them",
+    async begin() {
+      const { games } = rig.service.clients;
+      const workspace = await rig.service.workspaces.make();
+      const consumer = await startConsumer(games, { group: "asleep" }).opened();
+      consumer.pause();
+      await until("core has dropped an event", async () => {
+        const texts = Array.from({ length: 50 }, (_, i) => `${i}`);
+        await Promise.all(texts.map((text) => type(rig.service.url, workspace, text)));
+        return ((await rig.prometheus.query("sum(chatbridge_core_inbound_dropped_total)"))[0] ?? 0) > 0;
+      });
+      return () => deleteGroup(rig, consumer, "asleep");
+    },
+  },
+];
+
+export const mailCauses = (rig: Rig): readonly Cause[] => [
+  {
+    alerts: ["ChatBridgeEmailsDropped", "ChatBridgeOperatorEventsDropped"],
+    what: "the mail server rejects the addresses of an owner and of an operator for good",
+    async begin() {
+      rig.mail.behave({ refuse: 550 });
+      const pollAgain = await stopPolling(rig);
+      return async () => {
+        await until("core has dropped the email and the event", async () => {
+          const { log } = rig.core;
+          return ["an email", "an operator event"].every((what) =>
+            log.some(({ msg }) => String(msg).includes(what) && /rejected.*dropped/.test(String(msg))),
+          );
+        });
+        rig.mail.behave("accept");
+        await pollAgain();
+      };
+    },
+  },
+];

@@ -1,0 +1,148 @@
+import { mkdirSync, rmdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { startNodeExporter } from "../harness/node-exporter";
+import { freePort, startCore, startEdge, type TestProcess } from "../harness/processes";
+import { keyOf } from "../harness/store";
+import { post } from "../harness/bridge";
+import { until } from "../harness/wait";
+import type { Cause, Rig } from "./rig";
+
+/** Adds a process to the targets until the fault is removed. */
+function whileRunning(rig: Rig, name: string, running: TestProcess): () => Promise<unknown> {
+  rig.watch(name, running);
+  return () => {
+    rig.unwatch(name);
+    return running.stop();
+  };
+}
+
+/** Node runs this program before an edge: the edge then runs as another release. */
+const OLDER_BUILD = `
+const fs = require("node:fs");
+const read = fs.readFileSync;
+const older = JSON.stringify({ version: "0.9.0", commit: "0123456789ab" });
+fs.readFileSync = (path, ...rest) => (String(path).endsWith("build.json") ? older : read(path, ...rest));
+`;
+/** Node runs this program before a core: the clock of its machine is then a minute ahead. */
+const CLOCK_AHEAD = `const now = Date.now; Date.now = () => now() + 60_000;`;
+
+/** A user of Redis who may not use the list of members, so a core with this user never takes a shard. */
+const NO_MEMBERS = "on >secret ~cb:shards ~cb:format ~cb:{s?} ~cb:{s??} ~cb:{s*}:[^m]* &* +@all";
+
+export const processCauses = (rig: Rig): readonly Cause[] => [
+  {
+    alerts: ["ChatBridgeProcessDown"],
+    what: "an edge is killed",
+    async begin() {
+      const edge = await startEdge(rig.service.core.port);
+      const stop = whileRunning(rig, "killed", edge);
+      await edge.stop("SIGKILL");
+      return stop;
+    },
+  },
+  {
+    alerts: ["ChatBridgeEdgeWithoutCore"],
+    what: "an edge has a wrong CORE_ADDRESS",
+    begin: async () => whileRunning(rig, "lonely", await startEdge(await freePort(), {}, "listening")),
+  },
+  {
+    alerts: ["ChatBridgeVersionsDiffer"],
+    what: "an edge of another release runs beside the others",
+    async begin() {
+      const NODE_OPTIONS = `--require=${rig.write("older-build.cjs", OLDER_BUILD)}`;
+      return whileRunning(rig, "older", await startEdge(rig.service.core.port, { NODE_OPTIONS }));
+    },
+  },
+  {
+    alerts: ["ChatBridgeClocksDiffer"],
+    what: "the clock of a core's machine is a minute ahead",
+    async begin() {
+      const NODE_OPTIONS = `--require=${rig.write("clock-ahead.cjs", CLOCK_AHEAD)}`;
+      return whileRunning(rig, "early", await startCore(rig.service.redis.url, { NODE_OPTIONS }));
+    },
+  },
+  {
+    alerts: ["ChatBridgeCoreWithoutShards"],
+    what: "the Redis user of a core lacks a permission",
+    async begin() {
+      await rig.command("ACL", "SETUSER", "limited", ...NO_MEMBERS.split(" "));
+      const core = await startCore(`redis://limited:secret@127.0.0.1:${rig.redisPort}`);
+      return whileRunning(rig, "idle", core);
+    },
+  },
+  {
+    alerts: ["ChatBridgeSecretsUnreadable"],
+    what: "SECRETS_KEY lacks the key of the stored secrets",
+    async begin() {
+      const SECRETS_KEY = "ff".repeat(32);
+      return whileRunning(rig, "keyless", await startCore(rig.service.redis.url, { SECRETS_KEY }));
+    },
+  },
+  {
+    alerts: ["ChatBridgeDiskNearlyFull"],
+    what: "a disk is 90 percent full",
+    async begin() {
+      const disk = join(rig.folder, "disk");
+      mkdirSync(disk);
+      const exporter = await startNodeExporter(disk);
+      rig.watchNode(exporter.address);
+      exporter.run(`head -c 943718 /dev/zero >"$DISK/data"`);
+      closers.push(async () => {
+        rig.unwatch(exporter.address);
+        await exporter.close();
+      });
+      return async () => exporter.run(`rm "$DISK/data"`);
+    },
+  },
+  {
+    alerts: ["ChatBridgePersistenceFails"],
+    what: "Redis cannot put its snapshot in place",
+    async begin() {
+      const blocked = join(rig.service.redis.folder, "dump.rdb");
+      rmSync(blocked, { force: true });
+      mkdirSync(blocked);
+      // A backup may be in progress, so the snapshot may have to wait.
+      await rig.command("BGSAVE", "SCHEDULE");
+      return async () => {
+        rmdirSync(blocked);
+        await rig.command("BGSAVE", "SCHEDULE");
+      };
+    },
+  },
+  {
+    alerts: ["ChatBridgeBackupStale", "ChatBridgeBackupsFail"],
+    what: "the last complete backup is 27 hours old, and the last backup failed",
+    async begin() {
+      const bin = join(rig.folder, "yesterday");
+      mkdirSync(bin);
+      rig.write("yesterday/date", `#!/bin/sh\nexec /bin/date -d "27 hours ago" "$@"\n`, 0o700);
+      expect(await rig.backUp({ PATH: `${bin}:${process.env["PATH"]}` })).toBe(0);
+      expect(await rig.backUp({ BACKUPS: join(rig.folder, "missing") })).toBe(1);
+      return async () => expect(await rig.backUp()).toBe(0);
+    },
+  },
+];
+
+export const damagedData = (rig: Rig): readonly Cause[] => [
+  {
+    alerts: ["ChatBridgeUnexpectedErrors"],
+    what: "the record of a workspace is damaged",
+    async begin() {
+      const workspace = await rig.service.workspaces.make();
+      const key = keyOf(rig.store, workspace.id, "ws");
+      const record = String(await rig.command("GET", key));
+      await rig.command("SET", key, "{");
+      const message = { type: "message", channel: "c1", user: { id: "u1" }, text: "hi" };
+      await until("a request is answered with 500", async () => {
+        return (await post(rig.service.url, workspace, message)).status === 500;
+      });
+      return () => rig.command("SET", key, record);
+    },
+  },
+];
+
+const closers: (() => Promise<unknown>)[] = [];
+/** Closes what the removal of a fault leaves open. */
+export async function closeAll(): Promise<void> {
+  for (const close of closers.splice(0)) await close();
+}
