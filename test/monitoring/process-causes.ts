@@ -126,17 +126,16 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
 export const damagedData = (rig: Rig): readonly Cause[] => [
   {
     alerts: ["ChatBridgeUnexpectedErrors"],
-    what: "the record of a workspace is damaged",
+    what: "Redis contains a value of the wrong type",
     async begin() {
       const workspace = await rig.service.workspaces.make();
-      const key = keyOf(rig.store, workspace.id, "ws");
-      const record = String(await rig.command("GET", key));
-      await rig.command("SET", key, "{");
+      const key = keyOf(rig.store, workspace.id, "rate");
+      await rig.command("SET", key, "not a list");
       const message = { type: "message", channel: "c1", user: { id: "u1" }, text: "hi" };
       await until("a request is answered with 500", async () => {
         return (await post(rig.service.url, workspace, message)).status === 500;
       });
-      return () => rig.command("SET", key, record);
+      return () => rig.command("DEL", key);
     },
   },
 ];
