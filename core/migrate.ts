@@ -7,6 +7,7 @@ import { StoreUnavailable } from "./ports/store-faults";
 import { UnfitStore } from "./store/mark";
 import { CoresAlive } from "./store/migration/live-cores";
 import {
+  checkStore,
   migrateStore,
   type Migrated,
   type MigrationReporter,
@@ -20,6 +21,7 @@ const HELP = `Converts the data in Redis to the format of another release. First
   node dist/core/main.js migrate             convert the data to format ${FORMAT}, which this release serves
   node dist/core/main.js migrate --to 1      convert the data to format 1, to go back to release 1.0.0-beta.1
   node dist/core/main.js migrate --dry-run   only count what would be converted; cores may run
+  node dist/core/main.js migrate --check     only say whether cores of this release can start; exits with 0 or 78
   node dist/core/main.js migrate --help      print this page
 
 The settings are core's: REDIS_URL, REDIS_CA, REDIS_WAIT_REPLICAS and SHARDS. While the migration runs, no core can start.
@@ -36,6 +38,7 @@ const printError = (text: string): unknown => process.stderr.write(`${text}\n`);
 interface Options {
   readonly to: KnownFormat;
   readonly isDryRun: boolean;
+  readonly isCheck: boolean;
 }
 
 /** Runs `migrate`. Returns the exit code. */
@@ -53,6 +56,11 @@ export async function migrate(args: readonly string[], environment: NodeJS.Proce
   }
   try {
     const config = readMigrationConfig(environment);
+    if (options.isCheck) {
+      await checkStore({ ...config, ...options, reporter: createReporter(options) });
+      print(`cores of this release can start: they store format ${FORMAT}`);
+      return EXIT.DONE;
+    }
     print(textOf(await migrateStore({ ...config, ...options, reporter: createReporter(options) }), options));
     return EXIT.DONE;
   } catch (error) {
@@ -70,6 +78,7 @@ function readOptions(args: readonly string[]): Options | string {
       version: { type: "boolean" },
       to: { type: "string" },
       "dry-run": { type: "boolean" },
+      check: { type: "boolean" },
     },
     strict: true,
   });
@@ -77,7 +86,7 @@ function readOptions(args: readonly string[]): Options | string {
   if (values.help === true) return HELP;
   const to = KNOWN_FORMATS.find((format) => String(format) === (values.to ?? String(FORMAT)));
   if (to === undefined) throw new Error(`--to must be one of: ${KNOWN_FORMATS.join(", ")}`);
-  return { to, isDryRun: values["dry-run"] === true };
+  return { to, isDryRun: values["dry-run"] === true, isCheck: values.check === true };
 }
 
 function faultOf(error: unknown): string {

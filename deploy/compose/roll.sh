@@ -12,8 +12,8 @@ chat, each of which is unavailable for some seconds. Containers that are up to d
 
   --no-build   use the image CHAT_BRIDGE_IMAGE as it is, e.g. a published image that was pulled before
 
-Old and new cores run at the same time. Read the upgrade notes in CHANGELOG.md first: if all old cores must stop first, do not
-use this script, but the commands in docs/upgrade.md.
+Old and new cores run at the same time. If the new release stores its data in another format, all cores must stop first: the
+script then changes nothing, and names the page with the commands. Read the upgrade notes in CHANGELOG.md first.
 
 The script does not replace Redis, the proxy and the mail catcher. After an interruption or a failure, run it again.
 COMPOSE_PROJECT_NAME, COMPOSE_FILE and .env apply as for docker compose. Exit codes: 0 done, 1 failed, 64 wrong usage.
@@ -57,6 +57,17 @@ wait_for() { # seconds, then a command
 }
 all_healthy() { [ "$(healthy "$@" | wc -l)" -eq $# ]; }
 proxy_has() { [ "$(proxied "$1")" -ge "$2" ]; }
+
+# Fails if cores of the new image cannot use the data in Redis: they would exit, one after another.
+check_format() {
+  local found status=0
+  found=$(docker compose run --rm --no-deps -T core --env-file=/secrets/core/core.env dist/core/main.js migrate --check 2>&1) || status=$?
+  case $status in
+    0) ;;
+    78) fail "the new release stores its data in another format: follow docs/upgrade.md#between-formats; nothing was changed" ;;
+    *) fail "cannot read the format of the data: $found" ;;
+  esac
+}
 
 # Replaces all old containers of a service behind the proxy. New containers start before the old containers stop.
 double() {
@@ -127,6 +138,7 @@ fi
 image=$(docker compose config --images secrets)
 image_id=$(docker image inspect --format '{{.Id}}' "$image") || fail "there is no image $image: pull it, or leave out --no-build"
 docker compose run --rm --no-deps -T secrets
+check_format
 double core
 double edge
 for service in dashboard game chat; do replace "$service"; done

@@ -55,7 +55,10 @@ function urlOf(port: string, password: string): string {
  * Sends a command to the Redis at a URL. Resolves to the answer, or to "" when the answer is an error or does not
  * arrive in time. Resolves to undefined when there is no connection, or the server rejects the password.
  */
-export async function ask(url: string, command: "PING" | "SHUTDOWN"): Promise<string | undefined> {
+export async function ask(
+  url: string,
+  command: "PING" | "SHUTDOWN" | "GET cb:shards",
+): Promise<string | undefined> {
   const client = createClient({
     url,
     socket: { connectTimeout: ANSWER_WITHIN_MS, socketTimeout: ANSWER_WITHIN_MS, reconnectStrategy: false },
@@ -69,7 +72,7 @@ export async function ask(url: string, command: "PING" | "SHUTDOWN"): Promise<st
     return undefined;
   }
   try {
-    return await client.sendCommand<string>([command]);
+    return (await client.sendCommand<string | null>(command.split(" "))) ?? "";
   } catch {
     return "";
   } finally {

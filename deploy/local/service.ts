@@ -11,6 +11,7 @@ import { endedByItself, startChild, startCommand, untilReady, whyNotHealthy, typ
 import { hasEnded } from "./guarded-child";
 import { freeAddresses, reachable, reachableHost } from "./listen-addresses";
 import { createOperator, demoWorkspace, signInLink, untilAnswered, type Operator } from "./operator";
+import { migrate, needsMigration } from "./migrate";
 import { holdsData, startPrivateRedis } from "./private-redis";
 import { findRedisServer } from "./redis-server";
 import type { RunningChat, RunningService } from "./running-service";
@@ -103,6 +104,8 @@ class LocalService {
     };
     const knownId = kept.workspaces[where]?.id;
     let environments = environmentsFor(knownId);
+    // Only this service uses its own Redis, so no other core can run.
+    if (ownRedis === undefined) await this.#migrate(redisUrl, environments.core);
     this.#progress.step("core and edge: starting");
     await this.#startServers(environments, listen);
     this.#keepAddresses(listen);
@@ -166,7 +169,7 @@ class LocalService {
     await this.#startServers(environments, listen);
   }
 
-  #logOf(name: Child["name"]): string {
+  #logOf(name: Child["name"] | "migrate"): string {
     return join(this.#logs, `${name}.log`);
   }
 
@@ -197,6 +200,14 @@ class LocalService {
     const redis = await startPrivateRedis({ server, folder, logFile, signal: this.#signal });
     this.#watch({ name: "redis", logFile, ...redis });
     return redis.url;
+  }
+
+  /** Converts the data of an older release, if Redis has such data. */
+  async #migrate(redisUrl: string, env: NodeJS.ProcessEnv): Promise<void> {
+    if (!(await needsMigration(redisUrl))) return;
+    this.#progress.step("data of an older release: converting");
+    const converted = await migrate(env, this.#logOf("migrate"), this.#signal);
+    this.#progress.note(`data of an older release: converted, with ${converted} held events`);
   }
 
   /** Resolves to a workspace of this Redis, and saves a new workspace for the next start. */

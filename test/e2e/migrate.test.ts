@@ -218,6 +218,17 @@ test("migrate on a new Redis has nothing to do; with wrong arguments, settings o
   });
 });
 
+test("migrate --check says whether cores of this release can start, and changes nothing", async () => {
+  await old.mark();
+  expect(await migrate(["--check"])).toMatchObject({
+    code: 78,
+    stderr: expect.stringContaining("format 1") as string,
+  });
+  expect(await readMark()).toBe("16");
+  await migrate();
+  expect(await migrate(["--check"])).toMatchObject({ code: 0, stderr: "" });
+});
+
 test("a build before the release that stored format 2 already is migrated without a loss", async () => {
   const store = await openTestStore(server.url);
   await store.close();

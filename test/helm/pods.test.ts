@@ -220,3 +220,13 @@ test("every setting of core and of the edge has a value in the chart", () => {
     expect(settable(component).filter((name) => !real.includes(name))).toEqual([]);
   }
 });
+
+test("with core.migrateTo, a job converts the data before the new pods start; without it, there is no job", async () => {
+  expect(ofKind(of("cluster"), "Job")).toEqual([]);
+  const manifests = await render("cluster", ["--set", "core.migrateTo=2"]);
+  const job = one(manifests, "Job", "migrate");
+  expect(job.metadata).toMatchObject({ annotations: { "helm.sh/hook": "pre-upgrade" } });
+  const { image, env, volumeMounts } = containerOf(manifests, "core");
+  const args = ["dist/core/main.js", "migrate", "--to", "2"];
+  expect(job.spec.template.spec.containers).toMatchObject([{ args, image, env, volumeMounts }]);
+});

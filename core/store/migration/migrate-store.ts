@@ -3,7 +3,7 @@ import type { NamedFile } from "../../../runtime/read-file";
 import { findMigrationFault, markOf, parseMark, printMark, type StoreMark } from "../../domain/store-format";
 import { StoreUnavailable } from "../../ports/store-faults";
 import { createKeys, SHARDS_KEY, type Keys } from "../keys";
-import { readMark, UnfitStore } from "../mark";
+import { checkMark, readMark, UnfitStore } from "../mark";
 import { connectRedis, type Redis } from "../redis/redis";
 import { checkNoCores, CoresAlive, untilNoCores } from "./live-cores";
 import { lockMigration } from "./migration-lock";
@@ -73,6 +73,16 @@ export async function migrateStore(options: MigrationOptions): Promise<Migrated>
     } finally {
       await lock.release().catch(() => undefined);
     }
+  } finally {
+    await redis.close();
+  }
+}
+
+/** Throws `UnfitStore` when a core of this release cannot use the store. */
+export async function checkStore(options: MigrationOptions): Promise<void> {
+  const redis = await connect(options);
+  try {
+    await patiently(() => checkMark(redis, options.shards));
   } finally {
     await redis.close();
   }
