@@ -18,8 +18,10 @@ test("npm start converts the data of release 1.0.0-beta.1, and prints one row ab
   await redis.stop();
 
   const run = await start({ folder, env: NO_DEMO });
-  const page = await run.ready();
-  expect(page.match(/^· data of an older release: converted, with 3 held events$/gm)).toHaveLength(1);
+  await run.ready();
+  expect(run.printed().match(/^· data of an older release: converted, with 3 held events$/gm)).toHaveLength(
+    1,
+  );
   const client = await connectRedis({ url: redis.url, onError: () => undefined });
   expect(asText(await client.command("", ["GET", "cb:shards"]))).toMatch(/^16 format=2 /);
   await client.close();
@@ -27,6 +29,7 @@ test("npm start converts the data of release 1.0.0-beta.1, and prints one row ab
   expect(readFileSync(join(folder, "logs/migrate.log"), "utf8")).toContain("held events converted: 3");
 
   const again = await start({ folder, env: NO_DEMO });
-  expect(await again.ready()).not.toContain("older release");
+  await again.ready();
+  expect(again.printed()).not.toContain("older release");
   await stop(again);
 });

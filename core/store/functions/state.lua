@@ -1,6 +1,6 @@
 -- The state of a workspace: a hash with the key `:st:<workspace>`. STATE maps the name of each field in the library to
 -- the name under which Redis stores the field. A stored name never changes, because cores of two releases use the same
--- hashes during an upgrade: there are no migrations (see docs/decisions/0030-stored-names.md). Sequences and
+-- hashes during an upgrade within a format (see docs/decisions/0030-stored-names.md). Sequences and
 -- `polled_us` are in µs.
 local STATE = {
   -- Version and mode of the record in `:ws:`. Written by put_workspace.
