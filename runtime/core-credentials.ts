@@ -10,6 +10,9 @@ export const TOKEN_REFUSALS: ReadonlySet<unknown> = new Set([
   status.PERMISSION_DENIED,
 ]);
 const ATTEMPTS_MAX = 3;
+/** Milliseconds after which a rejected token is worth another attempt. */
+const REFUSED_FOR_MS = 2_000;
+const SAME_FAULT_EVERY_MS = 60_000;
 
 /**
  * The token and the certificates with which a process calls core. It reads their files again when they change, and keeps
@@ -32,8 +35,9 @@ export class CoreCredentials {
   #current: string;
   /** The token that core had accepted when `accepted` last logged. */
   #logged: string | undefined;
-  /** The tokens that core has rejected since it last accepted a token. */
-  readonly #refused = new Set<string>();
+  /** When core rejected each token, since it last accepted a token. */
+  readonly #refused = new Map<string, number>();
+  #reportedAt = -Infinity;
 
   /** @param log undefined if the files are not read again */
   constructor(connection: CoreConnection, log?: FileLog) {
@@ -94,25 +98,33 @@ export class CoreCredentials {
    * attempt.
    */
   async refused(token: string): Promise<boolean> {
-    this.#refused.add(token);
+    this.#refused.set(token, performance.now());
     await this.#watch?.readNow();
-    const other = [this.#newest, this.#previous].find(
-      (each) => each !== undefined && !this.#refused.has(each),
-    );
+    const other = [this.#newest, this.#previous].find((each) => each !== undefined && !this.#isRefused(each));
     if (other !== undefined) {
       this.#current = other;
       return true;
     }
-    if (this.hasOther) {
-      // Both are tried again, in turns: core may read its tokens later.
-      this.#refused.clear();
-      if (token === this.#current) this.#current = (token === this.#newest && this.#previous) || this.#newest;
-      this.#log?.error(
-        {},
-        "core rejects the new and the previous token of CORE_TOKEN_FILE: add the new one to core's CORE_TOKENS",
-      );
+    if (this.#previous !== undefined) {
+      // Both are tried in turns, because core may read its tokens later.
+      this.#current = token === this.#newest ? this.#previous : this.#newest;
+      this.#reportBoth();
     }
     return false;
+  }
+
+  #isRefused(token: string): boolean {
+    return performance.now() - (this.#refused.get(token) ?? -Infinity) < REFUSED_FOR_MS;
+  }
+
+  #reportBoth(): void {
+    const now = performance.now();
+    if (now - this.#reportedAt < SAME_FAULT_EVERY_MS) return;
+    this.#reportedAt = now;
+    this.#log?.error(
+      {},
+      "core rejects the new and the previous token of CORE_TOKEN_FILE: add the new one to core's CORE_TOKENS",
+    );
   }
 
   /**
@@ -123,7 +135,9 @@ export class CoreCredentials {
     for (let attempt = 1; ; attempt++) {
       const token = this.#current;
       try {
-        return await work(bearer(token));
+        const answer = await work(bearer(token));
+        this.accepted(token);
+        return answer;
       } catch (error) {
         const isRefused = TOKEN_REFUSALS.has((error as { readonly code?: unknown }).code);
         if (!isRefused || attempt === ATTEMPTS_MAX || !(await this.refused(token))) throw error;

@@ -169,7 +169,9 @@ export class GrpcLink implements CoreLink {
     for (let failures = 1; !signal.aborted; failures++) {
       const { token } = this.#credentials;
       try {
-        return await this.#call(events, token);
+        const results = await this.#call(events, token);
+        this.#credentials.accepted(token);
+        return results;
       } catch (error) {
         const { code, details } = error as ServiceError;
         const cause = failureCause(details ?? "");
