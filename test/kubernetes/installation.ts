@@ -226,9 +226,15 @@ export async function underLoad(
     const { accepted } = await bridge.account();
     await until("the load continues", async () => (await bridge.account()).accepted > accepted + 50);
   };
-  await grows();
-  await use();
-  await grows();
+  try {
+    await grows();
+    await use();
+    await grows();
+  } catch (error) {
+    // Otherwise, the loads of the next tests would be added to this load.
+    printFigures(`${what} (failed)`, await bridge.finish());
+    throw error;
+  }
   const account = await bridge.finish();
   printFigures(what, account);
   return account;
