@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { askApi } from "../harness/dashboard";
 import { testFolder } from "../harness/folder";
+import { until } from "../harness/wait";
 import { expectNoRefusal } from "./bridge-pod";
 import {
   CORE,
@@ -18,6 +20,8 @@ import {
 } from "./installation";
 import { describeInCluster, IMAGE, NEXT_IMAGE } from "./settings";
 import { objectsIn } from "./objects";
+import type { PodObject } from "./kubectl";
+import { SECRET_SEEN_WITHIN_MS, untilLogged } from "./pod-logs";
 
 const PROGRAMS = ["core", "edge", "dashboard"];
 const LONG_MS = 1_200_000;
@@ -33,6 +37,11 @@ describeInCluster("the chart with one Redis server", () => {
   }, LONG_MS);
   afterAll(() => installation.destroy(), LONG_MS);
 
+  async function setEntry(secret: string, key: string, value: string): Promise<void> {
+    const patch = JSON.stringify({ stringData: { [key]: value } });
+    await installation.chat.kubectl(["patch", "secret", secret, "--patch", patch]);
+  }
+  const uidsOf = (pods: readonly PodObject[]) => new Set(pods.map(({ metadata }) => metadata.uid));
   const allPods = () => installation.chat.pods("app.kubernetes.io/instance=games");
 
   test(
@@ -90,21 +99,72 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "an operator's token in a changed secret is valid after `rollout restart`, which refuses or loses no event",
+    "a token that is added to the Secret is valid without a restart, and one that is removed becomes invalid",
     async () => {
       const { chat } = installation;
-      const tokens = await chat.secretEntry("chat-bridge-core", "CORE_TOKENS");
+      const before = await chat.secretEntry("chat-bridge-core", "CORE_TOKENS");
+      const pods = await allPods();
       const alice = "a-token-of-alice-for-tests";
-      const stringData = { CORE_TOKENS: `${tokens},operator:alice=${alice}` };
-      await chat.kubectl(["patch", "secret", "chat-bridge-core", "--patch", JSON.stringify({ stringData })]);
+      // While only one core has read the changed file, an operator may sign in without a valid session.
+      async function signedIn(): Promise<boolean> {
+        try {
+          const ask = (url: string, cookie: string) => askApi(url, "/session", { cookie });
+          const { json } = await withDashboard(installation, alice, ask);
+          return (json as { tokenName?: string }).tokenName === "alice";
+        } catch {
+          return false;
+        }
+      }
+      const account = await underLoad(installation, "a token is added and removed", async () => {
+        await setEntry("chat-bridge-core", "CORE_TOKENS", `${before},operator:alice=${alice}`);
+        await until("the token is valid", signedIn, SECRET_SEEN_WITHIN_MS);
+        await setEntry("chat-bridge-core", "CORE_TOKENS", before);
+        await until("the token is invalid", async () => !(await signedIn()), SECRET_SEEN_WITHIN_MS);
+      });
+      expect(uidsOf(await allPods())).toEqual(uidsOf(pods));
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "replacing the token of the edges needs no restart, and refuses or loses no event",
+    async () => {
+      const { chat } = installation;
+      const before = await chat.secretEntry("chat-bridge-core", "CORE_TOKENS");
+      const old = await tokenOf(installation, "edge");
+      const next = "a-new-token-of-the-edges-for-tests";
+      const pods = await allPods();
+      const count = before.split(",").length;
+      const account = await underLoad(installation, "the token of the edges is replaced", async () => {
+        await untilLogged(chat, ["core"], `tokens were read again: ${count + 1} tokens`, () =>
+          setEntry("chat-bridge-core", "CORE_TOKENS", `${before},edge=${next}`),
+        );
+        await untilLogged(chat, ["edge", "dashboard"], "core accepts the new token of CORE_TOKEN_FILE", () =>
+          setEntry("chat-bridge-edge", "CORE_TOKEN", next),
+        );
+        await untilLogged(chat, ["core"], `tokens were read again: ${count} tokens`, () =>
+          setEntry("chat-bridge-core", "CORE_TOKENS", before.replace(`edge=${old}`, `edge=${next}`)),
+        );
+      });
+      expect(uidsOf(await allPods())).toEqual(uidsOf(pods));
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "a key that is added to SECRETS_KEY is used after `rollout restart`, which refuses or loses no event",
+    async () => {
+      const { chat } = installation;
+      const key = await chat.secretEntry("chat-bridge-core", "SECRETS_KEY");
+      const before = await allPods();
+      await setEntry("chat-bridge-core", "SECRETS_KEY", `${randomBytes(32).toString("hex")},${key}`);
       const account = await underLoad(installation, "rollout restart", async () => {
         await chat.kubectl(["rollout", "restart", ...PROCESSES.map((each) => `deployment/${each}`)]);
         await untilRolledOut(installation);
       });
-      const session = await withDashboard(installation, alice, (url, cookie) =>
-        askApi(url, "/session", { cookie }),
-      );
-      expect(session.json).toMatchObject({ tokenName: "alice" });
+      expectReplaced(before, await allPods(), IMAGE);
       expectNoRefusal(account);
     },
     LONG_MS,

@@ -1,5 +1,5 @@
 import { testFolder } from "../harness/folder";
-import { createTestCa } from "../harness/test-ca";
+import { createTestCa, type TestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 import { expectNoRefusal } from "./bridge-pod";
 import {
@@ -13,6 +13,7 @@ import {
   upgrade,
   type Installation,
 } from "./installation";
+import { untilLogged } from "./pod-logs";
 import { describeInCluster, NEXT_IMAGE } from "./settings";
 
 const LONG_MS = 1_200_000;
@@ -34,16 +35,20 @@ const GAME_TLS = {
 
 describeInCluster("the chart with mutual TLS between the processes, and with TLS to Redis", () => {
   const folder = testFolder();
+  const callersCa = createTestCa();
   let installation: Installation;
   beforeAll(async () => {
     installation = await createInstallation(folder);
-    await createCertificates(installation);
+    await createCertificates(installation, callersCa);
     await installation.startRedis("redis", "redis-tls.yaml");
     await install(installation, VALUES);
     await startGame(installation, GAME_TLS);
     await startBridge(installation);
   }, LONG_MS);
-  afterAll(() => installation.destroy(), LONG_MS);
+  afterAll(async () => {
+    callersCa.close();
+    await installation.destroy();
+  }, LONG_MS);
 
   test(
     "an upgrade under load refuses or loses no event",
@@ -60,6 +65,26 @@ describeInCluster("the chart with mutual TLS between the processes, and with TLS
   );
 
   test(
+    "certificates that are replaced in their Secrets need no restart, and no event is refused or lost",
+    async () => {
+      const { chat } = installation;
+      const pods = () => chat.pods("app.kubernetes.io/instance=games");
+      const before = new Set((await pods()).map(({ metadata }) => metadata.uid));
+      const account = await underLoad(installation, "mutual TLS: new certificates", async () => {
+        await untilLogged(chat, ["core"], "certificates were read again", () =>
+          chat.secret("core-tls", issueForCore(installation)),
+        );
+        await untilLogged(chat, ["edge", "dashboard"], "certificates were read again", () =>
+          chat.secret("edge-tls", pair(callersCa.issue(["edge"]))),
+        );
+      });
+      expect(new Set((await pods()).map(({ metadata }) => metadata.uid))).toEqual(before);
+      expectNoRefusal(account);
+    },
+    LONG_MS,
+  );
+
+  test(
     "a game without a certificate cannot connect to core",
     async () => {
       const { chat } = installation;
@@ -68,7 +93,7 @@ describeInCluster("the chart with mutual TLS between the processes, and with TLS
       await chat.kubectl(["patch", "secret", "game-settings", "--patch", patch]);
       await chat.kubectl(["delete", "pod", "-l", "app.kubernetes.io/name=game"]);
       const reason = /certificate|ECONNRESET|no connection|handshake/i;
-      expect(await untilLogged(installation)).toMatch(reason);
+      expect(await gameLog(installation)).toMatch(reason);
       const pods = await chat.pods("app.kubernetes.io/name=game");
       const isReady = pods.map(
         ({ status }) => status.conditions?.find(({ type }) => type === "Ready")?.status,
@@ -79,23 +104,29 @@ describeInCluster("the chart with mutual TLS between the processes, and with TLS
   );
 });
 
+const pair = ({ cert, key }: { readonly cert: Buffer; readonly key: Buffer }) => ({
+  "tls.crt": cert,
+  "tls.key": key,
+});
+
+function issueForCore({ chat, ca }: Installation) {
+  return pair(ca.issue([CORE, `${CORE}-grpc`].map((service) => `${service}.${chat.name}.svc`)));
+}
+
 /** Creates the Secrets: one authority for core and for Redis, another one for core's callers. */
-async function createCertificates({ chat, data, ca }: Installation): Promise<void> {
-  const callersCa = createTestCa();
-  const names = [CORE, `${CORE}-grpc`].map((service) => `${service}.${chat.name}.svc`);
-  const pair = ({ cert, key }: { cert: Buffer; key: Buffer }) => ({ "tls.crt": cert, "tls.key": key });
-  await chat.secret("core-tls", pair(ca.issue(names)));
+async function createCertificates(installation: Installation, callersCa: TestCa): Promise<void> {
+  const { chat, data, ca } = installation;
+  await chat.secret("core-tls", issueForCore(installation));
   await chat.secret("core-ca", { "ca.crt": ca.cert });
   await chat.secret("callers-ca", { "ca.crt": callersCa.cert });
   await chat.secret("edge-tls", pair(callersCa.issue(["edge"])));
   await chat.secret("game-tls", { ...pair(callersCa.issue(["game"])), "ca.crt": ca.cert });
   await chat.secret("redis-ca", { "ca.crt": ca.cert });
   await data.secret("redis-tls", pair(ca.issue([`redis.${data.name}.svc`])));
-  callersCa.close();
 }
 
 /** Returns the log of the game's pods once it has lines. */
-async function untilLogged({ chat }: Installation): Promise<string> {
+async function gameLog({ chat }: Installation): Promise<string> {
   const args = ["logs", "-l", "app.kubernetes.io/name=game", "--tail=20"];
   return until("the game logs", async () => (await chat.kubectl(args).catch(() => "")) || undefined);
 }

@@ -24,7 +24,9 @@ if (command !== undefined) {
 }
 
 const { EDGE_HOST = "", REQUESTS_PER_SECOND = "" } = process.env;
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+/** Each agent keeps connections of its own, so that the requests reach all edges. */
+const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 16 }));
+let requests = 0;
 /** The workspaces of this bridge: id, secret, and whether the workspace polls. */
 const workspaces = JSON.parse(readFileSync("/workspaces/workspaces.json", "utf8"));
 /** The ids of the game's answers, by channel. */
@@ -38,6 +40,7 @@ function newLoad() {
     isOver: false,
     began: Date.now(),
     sent: 0,
+    refusedFirst: 0,
     accepted: new Set(),
     others: {},
     slowestMs: 0,
@@ -52,6 +55,7 @@ function signatureOf(secret, raw) {
 
 /** Sends a request. Resolves with the status, or with the code of the error, and with the body. */
 function send(method, path, headers, body = "") {
+  const agent = agents[requests++ % agents.length];
   return new Promise((resolve) => {
     const sent = request({ host: EDGE_HOST, port: 80, agent, method, path, headers }, (response) => {
       let text = "";
