@@ -102,7 +102,7 @@ test.each(GROUPS)("%s: each fault fires its alerts until the fault is removed", 
     expect(failed).toEqual([]);
     await allFired;
   } finally {
-    await Promise.all(begun.map((each) => each.status === "fulfilled" && each.value()));
+    await Promise.all(begun.map(async (each) => each.status === "fulfilled" && each.value()));
   }
   await noneFires(wanted);
 });

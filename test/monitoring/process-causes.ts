@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startNodeExporter } from "../harness/node-exporter";
-import { freePort, startCore, startEdge, type TestProcess } from "../harness/processes";
+import { freePort, startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { keyOf } from "../harness/store";
 import { post } from "../harness/bridge";
 import { until } from "../harness/wait";
@@ -68,6 +68,17 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
       await rig.command("ACL", "SETUSER", "limited", ...NO_MEMBERS.split(" "));
       const core = await startCore(`redis://limited:secret@127.0.0.1:${rig.redisPort}`);
       return whileRunning(rig, "idle", core);
+    },
+  },
+  {
+    alerts: ["ChatBridgeFilesUnreadable"],
+    what: "the file of core's tokens is changed, and has a faulty line",
+    async begin() {
+      const lines = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
+      const CORE_TOKENS_FILE = rig.write("core-tokens", lines.join("\n"));
+      const core = await startCore(rig.service.redis.url, { CORE_TOKENS: "", CORE_TOKENS_FILE });
+      rig.write("core-tokens", [...lines, "not a token"].join("\n"));
+      return whileRunning(rig, "faulty-file", core);
     },
   },
   {
