@@ -18,6 +18,7 @@ export const slowRedisCauses = (rig: Rig): readonly Cause[] => [
   {
     alerts: ["ChatBridgeRedisSlow", "ChatBridgeSlowAnswers"],
     what: "Redis answers only after half a second",
+    isLoadToo: true,
     async begin() {
       const over = new AbortController();
       async function pauseAgain(): Promise<void> {
