@@ -50,8 +50,6 @@ export function fasterRules({ groups }: RuleFile): RuleFile {
 /** The addresses (host:port) that Prometheus scrapes, by job. */
 export type Targets = Readonly<Record<string, readonly string[]>>;
 
-export type TestPrometheus = Awaited<ReturnType<typeof startPrometheus>>;
-
 /** Starts a Prometheus that evaluates `rules` every half second, and reads its targets every second. */
 export async function startPrometheus(folder: string, rules: RuleFile) {
   const port = await freePort();
