@@ -119,8 +119,9 @@ export function readConnection(role: Role, cli: Pick<Cli, "environment" | "optio
   const { core = environment["CORE_ADDRESS"] } = options();
   const CORE_TOKEN = readToken(role, cli);
   try {
-    return readSettings({ ...environment, CORE_TOKEN, CORE_ADDRESS: core }, (settings) =>
-      readCoreConnection(settings, role),
+    return readSettings(
+      { ...environment, CORE_TOKEN, CORE_TOKEN_FILE: undefined, CORE_ADDRESS: core },
+      (settings) => readCoreConnection(settings, role),
     );
   } catch (error) {
     throw error instanceof SettingsError ? settingsFailure(error) : error;
