@@ -229,4 +229,8 @@ test("with core.migrateTo, a job converts the data before the new pods start; wi
   const { image, env, volumeMounts } = containerOf(manifests, "core");
   const args = ["dist/core/main.js", "migrate", "--to", "2"];
   expect(job.spec.template.spec.containers).toMatchObject([{ args, image, env, volumeMounts }]);
+  // Each mounted file has the path that a setting names.
+  expect(job.spec.template.spec.volumes).toEqual(
+    one(manifests, "Deployment", "core").spec.template.spec.volumes,
+  );
 });
