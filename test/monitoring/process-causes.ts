@@ -82,6 +82,15 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
     },
   },
   {
+    alerts: ["ChatBridgeCertificateExpires"],
+    what: "the certificate of a core expires in two days",
+    async begin() {
+      const { certPath, keyPath } = rig.ca.issue(["127.0.0.1"]);
+      const environment = { CORE_TLS_CERT: certPath, CORE_TLS_KEY: keyPath };
+      return whileRunning(rig, "expiring", await startCore(rig.service.redis.url, environment));
+    },
+  },
+  {
     alerts: ["ChatBridgeSecretsUnreadable"],
     what: "SECRETS_KEY lacks the key of the stored secrets",
     async begin() {
