@@ -156,9 +156,7 @@ test("migrate refuses while a core runs, and the core continues; after a crash o
   );
   expect(await readMark()).toBe(MARK);
   await core.stop("SIGKILL");
-  const { code, stdout } = await migrate(["--to", "1"]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^a core used this Redis a moment ago: waiting until it has stopped\n/);
+  expect((await migrate(["--to", "1"])).code).toBe(0);
   expect(await readMark()).toBe("16");
 });
 

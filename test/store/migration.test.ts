@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { StoreUnavailable } from "../../core/ports/store-faults";
 import type { Workspace } from "../../core/domain/workspace";
+import { untilNoCores } from "../../core/store/migration/live-cores";
 import { migrateStore, type MigrationReporter, type Survey } from "../../core/store/migration/migrate-store";
 import { asBytes, asList, asText } from "../../core/store/redis/reply";
 import { indexEntry } from "../../core/store/workspace-index";
@@ -207,6 +208,17 @@ test("every held event is served with the same bytes after a migration, and afte
     }),
     { numRuns: many(2) },
   );
+});
+
+test("a migration waits until the leases of a crashed core are gone", async () => {
+  const lease = `${old.keys.prefix(3)}:lease:!cores`;
+  await old.redis.command(lease, ["SET", lease, "token of a crashed core"]);
+  let waits = 0;
+  await untilNoCores(old.redis, old.keys, () => {
+    waits += 1;
+    void old.redis.command(lease, ["DEL", lease]);
+  });
+  expect(waits).toBe(1);
 });
 
 test("a core that was paused before a migration, and continues after it, cannot write", async () => {
