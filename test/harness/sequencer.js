@@ -9,6 +9,8 @@ const SLOWEST = [
   "test/docs/site",
   "kit/test/package/types",
   "kit/game/test/package/types",
+  "test/upgrade/upgrade.",
+  "test/upgrade/side-by-side",
   "test/odd-answers/template",
   "test/odd-answers/kit",
   "test/odd-answers/demo-chat",

@@ -13,7 +13,7 @@ const MANY = 100;
 const SLOW_MS = 300;
 
 /** How the bridge of the contents answers the pushes of each workspace; by default, with 204. */
-const answers = new Map<string, Behaviour>();
+export const answers = new Map<string, Behaviour>();
 
 /** Makes the bridge of the contents answer as `answers` says. */
 export function behave({ bridge }: World): void {

@@ -10,6 +10,7 @@ import { createWorld, type Contents, type Fill, type World } from "./contents";
 import { followed } from "./followed";
 import { allFetched, gap, large, neverHeld, neverPolled, partlyFetched } from "./held";
 import { outages } from "./outages";
+import { newer } from "./newer";
 import { keys } from "./published-once";
 import { behave, deliveryLog, queued, retried } from "./pushed";
 import {
@@ -38,6 +39,7 @@ const FILLS: Readonly<Record<string, Fill>> = {
   "groups with unread and unacked events, and the ids of requests": followed,
   "idempotency keys": keys,
   "the log of pushes": deliveryLog,
+  "data that only this release knows": newer,
   "queued pushes": queued,
   "a push that is retried": retried,
   "bridges that have stopped polling, and emails": outages,
