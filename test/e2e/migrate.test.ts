@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { connectRedis, type Redis } from "../../core/store/redis/redis";
 import { asText } from "../../core/store/redis/reply";
 import type { Workspace } from "../../core/domain/workspace";
-import { openFormatOne, type FormatOne } from "../harness/format-one";
+import { openFormatOne, testFormatOne, type FormatOne } from "../harness/format-one";
 import { startCore } from "../harness/processes";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { startTestCluster } from "../harness/redis-cluster";
@@ -70,30 +70,33 @@ async function expectServed(filled: Filled, url = server.url): Promise<void> {
   }
 }
 
-test("migrate converts the data, says how many events, and can be repeated; a core then starts", async () => {
-  const filled = await fill(old);
-  const count = filled.reduce((sum, { events }) => sum + events.length, 0);
-  const dry = await migrate(["--dry-run"]);
-  expect([dry.code, dry.stderr]).toEqual([0, ""]);
-  expect(dry.stdout).toContain(`held events that would be converted: ${count}\n`);
-  expect(dry.stdout).toContain("held events that could not be converted: 0\n");
-  expect(await readMark()).toBe("16");
+testFormatOne(
+  "migrate converts the data, says how many events, and can be repeated; a core then starts",
+  async () => {
+    const filled = await fill(old);
+    const count = filled.reduce((sum, { events }) => sum + events.length, 0);
+    const dry = await migrate(["--dry-run"]);
+    expect([dry.code, dry.stderr]).toEqual([0, ""]);
+    expect(dry.stdout).toContain(`held events that would be converted: ${count}\n`);
+    expect(dry.stdout).toContain("held events that could not be converted: 0\n");
+    expect(await readMark()).toBe("16");
 
-  const { code, stdout, stderr } = await migrate();
-  expect([code, stderr]).toEqual([0, ""]);
-  expect(stdout).toMatch(/^migrates this Redis from format 1 to format 2\n/);
-  expect(stdout).toContain(`workspaces: ${WORKSPACES}\nheld events converted: ${count}\n`);
-  expect(await readMark()).toBe(`${MARK} unserved=0`);
-  expect(await redis.command("", ["KEYS", "*:block:*"])).toEqual([]);
-  expect(await redis.command("", ["KEYS", "*migration*"])).toEqual([]);
+    const { code, stdout, stderr } = await migrate();
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^migrates this Redis from format 1 to format 2\n/);
+    expect(stdout).toContain(`workspaces: ${WORKSPACES}\nheld events converted: ${count}\n`);
+    expect(await readMark()).toBe(`${MARK} unserved=0`);
+    expect(await redis.command("", ["KEYS", "*:block:*"])).toEqual([]);
+    expect(await redis.command("", ["KEYS", "*migration*"])).toEqual([]);
 
-  const again = await migrate();
-  expect([again.code, again.stdout]).toEqual([0, "this Redis already has format 2: nothing to migrate\n"]);
-  const core = await startCore(server.url);
-  expect(core.log).toContainEqual(expect.objectContaining({ level: "info", unserved: 0 }));
-  await core.stop();
-  await expectServed(filled);
-});
+    const again = await migrate();
+    expect([again.code, again.stdout]).toEqual([0, "this Redis already has format 2: nothing to migrate\n"]);
+    const core = await startCore(server.url);
+    expect(core.log).toContainEqual(expect.objectContaining({ level: "info", unserved: 0 }));
+    await core.stop();
+    await expectServed(filled);
+  },
+);
 
 // A migration to format 2 converts the workspaces after about 17 calls, a migration to format 1 after about 56 calls.
 const KILLS = [
@@ -107,7 +110,7 @@ const KILLS = [
   "90 sent",
 ];
 
-test.each(["2", "1"])(
+testFormatOne.each(["2", "1"])(
   "a migration to format %s that is killed at any call continues when it is run again, and loses nothing",
   async (to) => {
     const NODE_OPTIONS = `--require ${join(__dirname, "../harness/kill-at-call-preload.js")}`;
@@ -138,44 +141,53 @@ test.each(["2", "1"])(
   600_000,
 );
 
-test("a migration that was interrupted must be completed before the data is migrated in the other direction", async () => {
-  await redis.command("", ["SET", "cb:shards", "16 format=2 migrating=1"]);
-  const { code, stderr } = await migrate();
-  expect(code).toBe(78);
-  expect(stderr).toContain("complete it first, with migrate --to 1");
-  expect((await migrate(["--to", "1"])).code).toBe(0);
-  expect(await readMark()).toBe("16");
-});
+testFormatOne(
+  "a migration that was interrupted must be completed before the data is migrated in the other direction",
+  async () => {
+    await redis.command("", ["SET", "cb:shards", "16 format=2 migrating=1"]);
+    const { code, stderr } = await migrate();
+    expect(code).toBe(78);
+    expect(stderr).toContain("complete it first, with migrate --to 1");
+    expect((await migrate(["--to", "1"])).code).toBe(0);
+    expect(await readMark()).toBe("16");
+  },
+);
 
-test("migrate refuses while a core runs, and the core continues; after a crash of the core, migrate waits for its leases", async () => {
-  const core = await startCore(server.url);
-  const refused = await migrate(["--to", "1"]);
-  expect(refused.code).toBe(75);
-  expect(refused.stderr).toMatch(
-    /^cannot migrate: 1 core uses this Redis \(last sign of life .* ago\), .*stop all cores/,
-  );
-  expect(await readMark()).toBe(MARK);
-  await core.stop("SIGKILL");
-  expect((await migrate(["--to", "1"])).code).toBe(0);
-  expect(await readMark()).toBe("16");
-});
+testFormatOne(
+  "migrate refuses while a core runs, and the core continues; after a crash of the core, migrate waits for its leases",
+  async () => {
+    const core = await startCore(server.url);
+    const refused = await migrate(["--to", "1"]);
+    expect(refused.code).toBe(75);
+    expect(refused.stderr).toMatch(
+      /^cannot migrate: 1 core uses this Redis \(last sign of life .* ago\), .*stop all cores/,
+    );
+    expect(await readMark()).toBe(MARK);
+    await core.stop("SIGKILL");
+    expect((await migrate(["--to", "1"])).code).toBe(0);
+    expect(await readMark()).toBe("16");
+  },
+);
 
-test("a core that starts while the data is migrated is found, and nothing is converted", async () => {
-  const filled = await fill(old);
-  const running = migrate();
-  await until("the migration has begun", async () => (await readMark()) !== "16");
-  // A core of release 1.0.0-beta.1 that has read the mark before the migration began.
-  await old.call("join_group", old.keys.prefixOf("!cores"), ["!cores", "late", "token", "1", "0", "3000"]);
-  const { code, stderr } = await running;
-  expect(code).toBe(75);
-  expect(stderr).toContain("stop all cores");
-  expect(await readMark()).toBe("16");
-  await old.load();
-  const page = await old.page(filled[1]?.workspace ?? { id: "" }, "oldest", 100);
-  expect(page.json).toBe(filled[1]?.events.join(","));
-});
+testFormatOne(
+  "a core that starts while the data is migrated is found, and nothing is converted",
+  async () => {
+    const filled = await fill(old);
+    const running = migrate();
+    await until("the migration has begun", async () => (await readMark()) !== "16");
+    // A core of release 1.0.0-beta.1 that has read the mark before the migration began.
+    await old.call("join_group", old.keys.prefixOf("!cores"), ["!cores", "late", "token", "1", "0", "3000"]);
+    const { code, stderr } = await running;
+    expect(code).toBe(75);
+    expect(stderr).toContain("stop all cores");
+    expect(await readMark()).toBe("16");
+    await old.load();
+    const page = await old.page(filled[1]?.workspace ?? { id: "" }, "oldest", 100);
+    expect(page.json).toBe(filled[1]?.events.join(","));
+  },
+);
 
-test("only one migration runs at a time", async () => {
+testFormatOne("only one migration runs at a time", async () => {
   await fill(old);
   const results = await Promise.all([migrate(), migrate()]);
   expect(results.map(({ code }) => code)).toEqual([0, 0]);
@@ -186,58 +198,67 @@ test("only one migration runs at a time", async () => {
   expect(stderr).toContain("another process migrates this Redis");
 });
 
-test("migrate on a new Redis has nothing to do; with wrong arguments, settings or data it says what to do", async () => {
-  expect(await migrate()).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining("nothing to migrate") as string,
-  });
-  expect(await migrate(["--to", "3"])).toMatchObject({
-    code: 64,
-    stderr: expect.stringContaining("--to must be one of: 1, 2") as string,
-  });
-  expect((await migrate(["--what"])).code).toBe(64);
-  expect(await migrate(["--help"])).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining("--dry-run") as string,
-  });
-  expect(await runProgram("core", {}, ["migrate"])).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining("REDIS_URL") as string,
-  });
-  await old.mark();
-  expect(await migrate([], { SHARDS: "8" })).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining("set SHARDS=16") as string,
-  });
-  await redis.command("", ["SET", "cb:shards", "16 format=3 since=1.4.0"]);
-  expect(await migrate()).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining("format 3, of release 1.4.0 or newer") as string,
-  });
-});
+testFormatOne(
+  "migrate on a new Redis has nothing to do; with wrong arguments, settings or data it says what to do",
+  async () => {
+    expect(await migrate()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("nothing to migrate") as string,
+    });
+    expect(await migrate(["--to", "3"])).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining("--to must be one of: 1, 2") as string,
+    });
+    expect((await migrate(["--what"])).code).toBe(64);
+    expect(await migrate(["--help"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("--dry-run") as string,
+    });
+    expect(await runProgram("core", {}, ["migrate"])).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining("REDIS_URL") as string,
+    });
+    await old.mark();
+    expect(await migrate([], { SHARDS: "8" })).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining("set SHARDS=16") as string,
+    });
+    await redis.command("", ["SET", "cb:shards", "16 format=3 since=1.4.0"]);
+    expect(await migrate()).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining("format 3, of release 1.4.0 or newer") as string,
+    });
+  },
+);
 
-test("migrate --check says whether cores of this release can start, and changes nothing", async () => {
-  await old.mark();
-  expect(await migrate(["--check"])).toMatchObject({
-    code: 78,
-    stderr: expect.stringContaining("format 1") as string,
-  });
-  expect(await readMark()).toBe("16");
-  await migrate();
-  expect(await migrate(["--check"])).toMatchObject({ code: 0, stderr: "" });
-});
+testFormatOne(
+  "migrate --check says whether cores of this release can start, and changes nothing",
+  async () => {
+    await old.mark();
+    expect(await migrate(["--check"])).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining("format 1") as string,
+    });
+    expect(await readMark()).toBe("16");
+    await migrate();
+    expect(await migrate(["--check"])).toMatchObject({ code: 0, stderr: "" });
+  },
+);
 
-test("a build before the release that stored format 2 already is migrated without a loss", async () => {
-  const store = await openTestStore(server.url);
-  await store.close();
-  await redis.command("", ["SET", "cb:shards", "16"]);
-  const { code, stdout } = await migrate();
-  expect(code).toBe(0);
-  expect(stdout).toContain("held events converted: 0\n");
-  expect(await readMark()).toBe(`${MARK} unserved=0`);
-});
+testFormatOne(
+  "a build before the release that stored format 2 already is migrated without a loss",
+  async () => {
+    const store = await openTestStore(server.url);
+    await store.close();
+    await redis.command("", ["SET", "cb:shards", "16"]);
+    const { code, stdout } = await migrate();
+    expect(code).toBe(0);
+    expect(stdout).toContain("held events converted: 0\n");
+    expect(await readMark()).toBe(`${MARK} unserved=0`);
+  },
+);
 
-test.each([
+testFormatOne.each([
   ["a cluster", startTestCluster],
   ["Sentinel", startTestSentinel],
 ])("with %s, migrate converts the data in both directions", async (_kind, start) => {

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../core/domain/workspace";
 import { createLibrary } from "../../core/store/functions";
@@ -10,11 +11,11 @@ import { createSecretBox } from "../../core/store/secret-box";
 import { indexEntry } from "../../core/store/workspace-index";
 import { toRecord } from "../../core/store/workspace-record";
 import { deliveryMode } from "../../core/domain/workspace";
+import { findReleaseBefore, RELEASE_BEFORE } from "../programs/release-before";
 import { newWorkspace } from "./new-workspace";
 import { SECRETS_KEY } from "./processes";
 
-/** The last commit of release 1.0.0-beta.1, which stores format 1. */
-const RELEASE = "de2c8003";
+const ROOT = join(__dirname, "../..");
 const FILES = "library leases admit backlog append blocks health hold push workspace follow".split(" ");
 const SHARDS = 16;
 
@@ -34,14 +35,20 @@ type OldFunction =
   | "open_group"
   | "append";
 
-/** A store that release 1.0.0-beta.1 uses: the functions of that release, from the history of this repository. */
+/** The functions of release 1.0.0-beta.1, which stores format 1; undefined if this clone lacks the release. */
+const OLD_FUNCTIONS = readOldFunctions();
+
+/** `test`, or `test.skip` if this clone lacks the release that stores format 1. */
+export const testFormatOne = OLD_FUNCTIONS === undefined ? test.skip : test;
+
+/** A store that release 1.0.0-beta.1 uses. */
 export type FormatOne = Awaited<ReturnType<typeof openFormatOne>>;
 
 /** @param hasClock whether the functions read a clock that `setClock` sets; not on a cluster */
 export async function openFormatOne(redisUrl: string, hasClock = false) {
   const redis = await connectRedis({ url: redisUrl, onError: () => undefined });
   const keys = createKeys(SHARDS);
-  const { call, load } = createLibrary<OldFunction>(redis, readOldLibrary(hasClock), { has: () => false });
+  const { call, load } = createLibrary<OldFunction>(redis, createOldLibrary(hasClock), { has: () => false });
   const box = createSecretBox([Buffer.from(SECRETS_KEY, "hex")]);
   const versions = new Map<string, string>();
 
@@ -127,14 +134,31 @@ export async function openFormatOne(redisUrl: string, hasClock = false) {
   }
 }
 
-function readOldLibrary(hasClock: boolean) {
-  const cwd = join(__dirname, "../..");
-  const show = (file: string): string => {
-    const path = `${RELEASE}:core/store/functions/${file}.lua`;
-    return execFileSync("git", ["show", path], { cwd, encoding: "utf8", maxBuffer: 1e7 });
+/** Reads the functions from the build of the release, if this machine has one, or else from the history. */
+function readOldFunctions(): string | undefined {
+  const folder = findReleaseBefore();
+  const readFunction = (name: string): string => {
+    const path = `core/store/functions/${name}.lua`;
+    if (folder !== undefined) return readFileSync(join(folder, "dist", path), "utf8");
+    return execFileSync("git", ["show", `${RELEASE_BEFORE.commit}:${path}`], {
+      cwd: ROOT,
+      encoding: "utf8",
+      maxBuffer: 1e7,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
   };
-  const read = FILES.map(show).join("\n");
-  const source = hasClock ? read.replace("redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)") : read;
+  try {
+    return FILES.map(readFunction).join("\n");
+  } catch {
+    return undefined;
+  }
+}
+
+function createOldLibrary(hasClock: boolean) {
+  if (OLD_FUNCTIONS === undefined) throw new Error("this clone lacks the release that stores format 1");
+  const source = hasClock
+    ? OLD_FUNCTIONS.replace("redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)")
+    : OLD_FUNCTIONS;
   const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
   return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
 }

@@ -6,7 +6,7 @@ import { migrateStore, type MigrationReporter, type Survey } from "../../core/st
 import { asBytes, asList, asText } from "../../core/store/redis/reply";
 import { indexEntry } from "../../core/store/workspace-index";
 import { many } from "../harness/for-all";
-import { openFormatOne, type FormatOne } from "../harness/format-one";
+import { openFormatOne, testFormatOne, type FormatOne } from "../harness/format-one";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { openTestStore, publication, readPage, sequenceOf, type TestStore } from "../harness/store";
 
@@ -154,63 +154,66 @@ const after = (events: readonly Event[], sequence: number) =>
   events.filter((each) => each.sequence > sequence);
 const jsonOf = (events: readonly Event[]) => events.map(({ json }) => json);
 
-test("every held event is served with the same bytes after a migration, and after a migration back, at every cursor", async () => {
-  const WORKSPACES = fc.array(fc.tuple(DAY, fc.integer({ min: 1, max: 100 }), fc.nat()), {
-    minLength: 12,
-    maxLength: 20,
-  });
-  await fc.assert(
-    fc.asyncProperty(WORKSPACES, async (days) => {
-      const found = [];
-      for (const day of days) found.push(await fill(...day));
-      const filled = found.flatMap((each) => each ?? []);
+testFormatOne(
+  "every held event is served with the same bytes after a migration, and after a migration back, at every cursor",
+  async () => {
+    const WORKSPACES = fc.array(fc.tuple(DAY, fc.integer({ min: 1, max: 100 }), fc.nat()), {
+      minLength: 12,
+      maxLength: 20,
+    });
+    await fc.assert(
+      fc.asyncProperty(WORKSPACES, async (days) => {
+        const found = [];
+        for (const day of days) found.push(await fill(...day));
+        const filled = found.flatMap((each) => each ?? []);
 
-      const up = await migrate(2);
-      expect(up).toMatchObject({ outcome: "migrated", unserved: 0 });
-      await withStore(async (store) => {
-        for (const { workspace, limit, cursor, served, expired, live } of filled) {
-          const { waiting } = await store.pollWatch.health(workspace.id);
-          expect(waiting).toBe(after(live, served).length);
-          expect(await readNew(store, workspace, "oldest", limit)).toEqual({
-            events: jsonOf(live),
-            gap: false,
-          });
-          const events = jsonOf(after(live, cursor));
-          expect(await readNew(store, workspace, String(cursor), limit)).toEqual({
-            events,
-            gap: cursor < expired,
-          });
-          const sequence = sequenceOf(await store.outboundEvents.publish(publication(workspace.id, "new")));
-          expect(sequence).toBeGreaterThan(live.at(-1)?.sequence ?? expired);
-          live.push({ sequence, json: `{"label":"new","sequence":${sequence}}` });
+        const up = await migrate(2);
+        expect(up).toMatchObject({ outcome: "migrated", unserved: 0 });
+        await withStore(async (store) => {
+          for (const { workspace, limit, cursor, served, expired, live } of filled) {
+            const { waiting } = await store.pollWatch.health(workspace.id);
+            expect(waiting).toBe(after(live, served).length);
+            expect(await readNew(store, workspace, "oldest", limit)).toEqual({
+              events: jsonOf(live),
+              gap: false,
+            });
+            const events = jsonOf(after(live, cursor));
+            expect(await readNew(store, workspace, String(cursor), limit)).toEqual({
+              events,
+              gap: cursor < expired,
+            });
+            const sequence = sequenceOf(await store.outboundEvents.publish(publication(workspace.id, "new")));
+            expect(sequence).toBeGreaterThan(live.at(-1)?.sequence ?? expired);
+            live.push({ sequence, json: `{"label":"new","sequence":${sequence}}` });
+          }
+        });
+
+        expect(await migrate(1)).toMatchObject({ outcome: "migrated", unserved: 0 });
+        expect(await readMark()).toBe("16");
+        await old.load();
+        await old.setClock(nowUs());
+        for (const { workspace, limit, cursor, expired, live } of filled) {
+          const events = jsonOf(live).map((json) => JSON.parse(json) as unknown);
+          expect(await readOld(workspace, "oldest", limit)).toEqual({ events, gap: false });
+          expect((await readOld(workspace, String(cursor), limit)).gap).toBe(cursor < expired);
+          live.push(...(await old.publish(workspace, ["after", "the", "way", "back"])));
         }
-      });
 
-      expect(await migrate(1)).toMatchObject({ outcome: "migrated", unserved: 0 });
-      expect(await readMark()).toBe("16");
-      await old.load();
-      await old.setClock(nowUs());
-      for (const { workspace, limit, cursor, expired, live } of filled) {
-        const events = jsonOf(live).map((json) => JSON.parse(json) as unknown);
-        expect(await readOld(workspace, "oldest", limit)).toEqual({ events, gap: false });
-        expect((await readOld(workspace, String(cursor), limit)).gap).toBe(cursor < expired);
-        live.push(...(await old.publish(workspace, ["after", "the", "way", "back"])));
-      }
+        expect(await migrate(2)).toMatchObject({ outcome: "migrated", unserved: 0 });
+        await withStore(async (store) => {
+          for (const { workspace, limit, live } of filled) {
+            expect((await readNew(store, workspace, "oldest", limit)).events).toEqual(jsonOf(live));
+          }
+        });
+        await old.redis.command("", ["FLUSHALL"]);
+        await old.mark();
+      }),
+      { numRuns: many(2) },
+    );
+  },
+);
 
-      expect(await migrate(2)).toMatchObject({ outcome: "migrated", unserved: 0 });
-      await withStore(async (store) => {
-        for (const { workspace, limit, live } of filled) {
-          expect((await readNew(store, workspace, "oldest", limit)).events).toEqual(jsonOf(live));
-        }
-      });
-      await old.redis.command("", ["FLUSHALL"]);
-      await old.mark();
-    }),
-    { numRuns: many(2) },
-  );
-});
-
-test("a migration waits until the leases of a crashed core are gone", async () => {
+testFormatOne("a migration waits until the leases of a crashed core are gone", async () => {
   const lease = `${old.keys.prefix(3)}:lease:!cores`;
   await old.redis.command(lease, ["SET", lease, "token of a crashed core"]);
   let waits = 0;
@@ -221,7 +224,7 @@ test("a migration waits until the leases of a crashed core are gone", async () =
   expect(waits).toBe(1);
 });
 
-test("a core that was paused before a migration, and continues after it, cannot write", async () => {
+testFormatOne("a core that was paused before a migration, and continues after it, cannot write", async () => {
   await old.setClock(nowUs());
   const workspace = await old.add();
   const before = await old.publish(workspace, ["before"]);
@@ -238,106 +241,115 @@ test("a core that was paused before a migration, and continues after it, cannot 
   expect((await readOld(workspace, "oldest", 10)).events).toHaveLength(1);
 });
 
-test("the bytes of the push queue, a failing push, and the data of deleted workspaces are corrected", async () => {
-  await old.setClock(nowUs());
-  const pushed = await old.add({ targetUrl: "https://bridge.example/events" });
-  const [deleted, polled] = [await old.add(), await old.add()];
-  await migrate(2);
-  const [prefix, ofDeleted] = [old.keys.prefixOf(pushed.id), old.keys.prefixOf(deleted.id)];
-  await withStore(async (store) => {
-    for (const { id } of [deleted, polled]) {
-      const record = await store.workspaces.read(id);
-      if (record === undefined) throw new Error("the workspace is missing");
-      await store.workspaces.replace({ ...record.workspace, name: "renamed" }, record.version, [
-        { by: "a", change: "renamed", detail: "" },
-      ]);
-    }
-    await store.workspaceStates.count(undefined);
-  });
-  await old.redis.command("", ["HSET", keyOf(pushed, "st"), "faulty", "1"]);
-  await old.redis.command("", ["HSET", keyOf(polled, "st"), "faulty", "1", "alerted", "1"]);
-  await migrate(1);
-  await old.load();
-  await old.publish(pushed, ["a", "b", "c".repeat(500)]);
-  await old.call("delete_workspace", ofDeleted, [deleted.id, indexEntry(deleted)]);
-  expect(await old.redis.command("", ["EXISTS", keyOf(deleted, "changes")])).toBe(1);
-
-  await migrate(2);
-  const queue = `${prefix}:push`;
-  const entries = asList(await old.redis.command("", ["XRANGE", queue, "-", "+"]));
-  const bytes = entries
-    .map((entry) => asBytes(asList(asList(entry)[1])[1]).length)
-    .reduce((sum, each) => sum + each, 0);
-  expect(bytes).toBeGreaterThan(500);
-  expect(Number(asText(await old.redis.command("", ["GET", `${prefix}:pushbytes`])))).toBe(bytes);
-  expect(await old.redis.command("", ["ZSCORE", `${prefix}:due`, pushed.id])).not.toBeNull();
-  expect(await old.redis.command("", ["HMGET", keyOf(polled, "st"), "faulty", "alerted"])).toEqual([
-    null,
-    null,
-  ]);
-  expect(await old.redis.command("", ["EXISTS", keyOf(deleted, "changes")])).toBe(0);
-  expect(await old.redis.command("", ["EXISTS", keyOf(polled, "changes")])).toBe(1);
-  await withStore(async (store) => {
-    const counts = await store.workspaceStates.count(undefined);
-    expect(Object.values(counts).reduce((sum, each) => sum + each, 0)).toBe(2);
-  });
-});
-
-test("what format 1 does not know is counted before anything is changed; a run of polls ends, and unreadable log entries are removed", async () => {
-  await old.setClock(nowUs());
-  const workspace = await old.add();
-  await migrate(2);
-  await withStore(async (store) => {
-    await readNew(store, workspace, "oldest", 10);
-    for (const result of ["outage", "expired"] as const) {
-      await store.deliveryLog.append(workspace.id, {
-        eventId: `evt_${result}`,
-        eventType: "message.create",
-        attempt: 0,
-        result,
-        status: undefined,
-        latencyMs: 0,
-        address: undefined,
-      });
-    }
-    await readNew(store, workspace, "oldest", 10);
-  });
-  expect((await migrate(1, true)).surveys).toEqual([
-    expect.objectContaining({ results: 1, polls: 1, failed: 0, operatorEvents: 0, sessions: 0 }),
-  ]);
-  const { surveys } = await migrate(1);
-  expect(surveys).toHaveLength(1);
-  const log = asList(await old.redis.command("", ["XRANGE", keyOf(workspace, "log"), "-", "+"]));
-  expect(log).toHaveLength(1);
-  expect(await old.redis.command("", ["LLEN", keyOf(workspace, "polls")])).toBe(2);
-  expect(await readState(workspace, "run")).toBe(0);
-});
-
-test("events that cannot be converted are counted: the bridge was told that they are lost, or their data is missing", async () => {
-  await old.setClock(nowUs());
-  const [given, missing, whole] = [await old.add(), await old.add(), await old.add()];
-  const events = await old.publish(given, ["a", "b", "c"]);
-  await old.publish(missing, ["x".repeat(20_000), "y".repeat(20_000)]);
-  await old.publish(whole, ["kept"]);
-  // As a build before 1.0.0-beta.2 does when it finds no stream.
-  await old.redis.command("", ["HSET", keyOf(given, "st"), "gone", String(events[1]?.sequence)]);
-  const [block] = asList(
-    await old.redis.command("", ["KEYS", `${old.keys.prefixOf(missing.id)}:block:${missing.id}:*`]),
-  )
-    .map(asText)
-    .toSorted();
-  await old.redis.command("", ["DEL", block ?? ""]);
-  expect((await migrate(2, true)).surveys).toEqual([{ converted: 3, expired: 0, unserved: 3 }]);
-  expect(await migrate(2)).toMatchObject({ converted: 3, expired: 0, unserved: 3 });
-  expect(await readMark()).toMatch(/ unserved=3$/);
-  await withStore(async (store) => {
-    expect((await readNew(store, given, "oldest", 10)).events).toEqual([events[2]?.json]);
-    expect(await readNew(store, missing, "1", 10)).toMatchObject({
-      gap: true,
-      events: [expect.stringContaining("yyy")],
+testFormatOne(
+  "the bytes of the push queue, a failing push, and the data of deleted workspaces are corrected",
+  async () => {
+    await old.setClock(nowUs());
+    const pushed = await old.add({ targetUrl: "https://bridge.example/events" });
+    const [deleted, polled] = [await old.add(), await old.add()];
+    await migrate(2);
+    const [prefix, ofDeleted] = [old.keys.prefixOf(pushed.id), old.keys.prefixOf(deleted.id)];
+    await withStore(async (store) => {
+      for (const { id } of [deleted, polled]) {
+        const record = await store.workspaces.read(id);
+        if (record === undefined) throw new Error("the workspace is missing");
+        await store.workspaces.replace({ ...record.workspace, name: "renamed" }, record.version, [
+          { by: "a", change: "renamed", detail: "" },
+        ]);
+      }
+      await store.workspaceStates.count(undefined);
     });
-  });
-});
+    await old.redis.command("", ["HSET", keyOf(pushed, "st"), "faulty", "1"]);
+    await old.redis.command("", ["HSET", keyOf(polled, "st"), "faulty", "1", "alerted", "1"]);
+    await migrate(1);
+    await old.load();
+    await old.publish(pushed, ["a", "b", "c".repeat(500)]);
+    await old.call("delete_workspace", ofDeleted, [deleted.id, indexEntry(deleted)]);
+    expect(await old.redis.command("", ["EXISTS", keyOf(deleted, "changes")])).toBe(1);
+
+    await migrate(2);
+    const queue = `${prefix}:push`;
+    const entries = asList(await old.redis.command("", ["XRANGE", queue, "-", "+"]));
+    const bytes = entries
+      .map((entry) => asBytes(asList(asList(entry)[1])[1]).length)
+      .reduce((sum, each) => sum + each, 0);
+    expect(bytes).toBeGreaterThan(500);
+    expect(Number(asText(await old.redis.command("", ["GET", `${prefix}:pushbytes`])))).toBe(bytes);
+    expect(await old.redis.command("", ["ZSCORE", `${prefix}:due`, pushed.id])).not.toBeNull();
+    expect(await old.redis.command("", ["HMGET", keyOf(polled, "st"), "faulty", "alerted"])).toEqual([
+      null,
+      null,
+    ]);
+    expect(await old.redis.command("", ["EXISTS", keyOf(deleted, "changes")])).toBe(0);
+    expect(await old.redis.command("", ["EXISTS", keyOf(polled, "changes")])).toBe(1);
+    await withStore(async (store) => {
+      const counts = await store.workspaceStates.count(undefined);
+      expect(Object.values(counts).reduce((sum, each) => sum + each, 0)).toBe(2);
+    });
+  },
+);
+
+testFormatOne(
+  "what format 1 does not know is counted before anything is changed; a run of polls ends, and unreadable log entries are removed",
+  async () => {
+    await old.setClock(nowUs());
+    const workspace = await old.add();
+    await migrate(2);
+    await withStore(async (store) => {
+      await readNew(store, workspace, "oldest", 10);
+      for (const result of ["outage", "expired"] as const) {
+        await store.deliveryLog.append(workspace.id, {
+          eventId: `evt_${result}`,
+          eventType: "message.create",
+          attempt: 0,
+          result,
+          status: undefined,
+          latencyMs: 0,
+          address: undefined,
+        });
+      }
+      await readNew(store, workspace, "oldest", 10);
+    });
+    expect((await migrate(1, true)).surveys).toEqual([
+      expect.objectContaining({ results: 1, polls: 1, failed: 0, operatorEvents: 0, sessions: 0 }),
+    ]);
+    const { surveys } = await migrate(1);
+    expect(surveys).toHaveLength(1);
+    const log = asList(await old.redis.command("", ["XRANGE", keyOf(workspace, "log"), "-", "+"]));
+    expect(log).toHaveLength(1);
+    expect(await old.redis.command("", ["LLEN", keyOf(workspace, "polls")])).toBe(2);
+    expect(await readState(workspace, "run")).toBe(0);
+  },
+);
+
+testFormatOne(
+  "events that cannot be converted are counted: the bridge was told that they are lost, or their data is missing",
+  async () => {
+    await old.setClock(nowUs());
+    const [given, missing, whole] = [await old.add(), await old.add(), await old.add()];
+    const events = await old.publish(given, ["a", "b", "c"]);
+    await old.publish(missing, ["x".repeat(20_000), "y".repeat(20_000)]);
+    await old.publish(whole, ["kept"]);
+    // As a build before 1.0.0-beta.2 does when it finds no stream.
+    await old.redis.command("", ["HSET", keyOf(given, "st"), "gone", String(events[1]?.sequence)]);
+    const [block] = asList(
+      await old.redis.command("", ["KEYS", `${old.keys.prefixOf(missing.id)}:block:${missing.id}:*`]),
+    )
+      .map(asText)
+      .toSorted();
+    await old.redis.command("", ["DEL", block ?? ""]);
+    expect((await migrate(2, true)).surveys).toEqual([{ converted: 3, expired: 0, unserved: 3 }]);
+    expect(await migrate(2)).toMatchObject({ converted: 3, expired: 0, unserved: 3 });
+    expect(await readMark()).toMatch(/ unserved=3$/);
+    await withStore(async (store) => {
+      expect((await readNew(store, given, "oldest", 10)).events).toEqual([events[2]?.json]);
+      expect(await readNew(store, missing, "1", 10)).toMatchObject({
+        gap: true,
+        events: [expect.stringContaining("yyy")],
+      });
+    });
+  },
+);
 
 async function readState(workspace: Workspace, field: string): Promise<number> {
   const key = keyOf(workspace, "st");
