@@ -35,12 +35,15 @@ interface Told {
 }
 
 /** Migrates the store. Returns the result, and what was reported. */
-async function migrate(to: 1 | 2, isDryRun = false) {
+async function migrate(to: 1 | 2, isDryRun = false, onBegin: () => void = () => undefined) {
   const told: Told = { begun: [], surveys: [] };
   const reporter: MigrationReporter = {
     unavailable: () => undefined,
     waiting: () => undefined,
-    begins: (...begun) => void told.begun.push(begun),
+    begins(...begun) {
+      told.begun.push(begun);
+      onBegin();
+    },
     surveyed: (survey) => void told.surveys.push(survey),
     progress: () => undefined,
   };
@@ -240,6 +243,18 @@ testFormatOne("a core that was paused before a migration, and continues after it
   await old.load();
   expect((await readOld(workspace, "oldest", 10)).events).toHaveLength(1);
 });
+
+testFormatOne.each(["16", "16 format=1 migrating=2"])(
+  "a migration that has read the mark %s leaves the mark of another migration that has run meanwhile",
+  async (read) => {
+    const other = "16 format=2 since=1.0.0-beta.2";
+    const setMark = (text: string) => old.redis.command("", ["SET", "cb:shards", text]);
+    await setMark(read);
+    const migrating = migrate(2, false, () => void setMark(other));
+    await expect(migrating).rejects.toThrow("another process has migrated this Redis meanwhile");
+    expect(await readMark()).toBe(other);
+  },
+);
 
 testFormatOne(
   "the bytes of the push queue, a failing push, and the data of deleted workspaces are corrected",

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NamedFile } from "../../../runtime/read-file";
 import { findMigrationFault, markOf, parseMark, printMark, type StoreMark } from "../../domain/store-format";
 import { StoreUnavailable } from "../../ports/store-faults";
-import { createKeys, SHARDS_KEY, type Keys } from "../keys";
+import { createKeys, type Keys } from "../keys";
 import { checkMark, readMark, UnfitStore } from "../mark";
 import { connectRedis, type Redis } from "../redis/redis";
 import { checkNoCores, CoresAlive, untilNoCores } from "./live-cores";
-import { lockMigration } from "./migration-lock";
+import { lockMigration, MigrationLocked } from "./migration-lock";
 import { createSteps, type EventCounts, type Steps, type Target, type UnknownToOne } from "./steps";
 
 export interface MigrationOptions {
@@ -103,7 +103,7 @@ async function start(
   // Builds between the releases of formats 1 and 2 did not store the format.
   const isCertain = mark.format !== 1;
   if (mark.format === to && mark.migratingTo === undefined && isCertain) return { outcome: "same" };
-  return work(new Migration(redis, mark, options));
+  return work(new Migration(redis, mark, text, options));
 }
 
 class Migration {
@@ -112,10 +112,13 @@ class Migration {
   readonly #options: MigrationOptions;
   readonly #keys: Keys;
   readonly #steps: Steps;
+  /** The stored form of the mark. Only this process may change it. */
+  #stored: string;
 
-  constructor(redis: Redis, mark: StoreMark, options: MigrationOptions) {
+  constructor(redis: Redis, mark: StoreMark, stored: string, options: MigrationOptions) {
     this.#redis = redis;
     this.#mark = mark;
+    this.#stored = stored;
     this.#options = options;
     this.#keys = createKeys(mark.shards);
     this.#steps = createSteps(redis, this.#keys);
@@ -130,7 +133,7 @@ class Migration {
   }
 
   /** @param renew renews the lock of this migration */
-  async run(renew: () => Promise<void>): Promise<Migrated> {
+  async run(renew: () => Promise<boolean>): Promise<Migrated> {
     const { reporter, to } = this.#options;
     await patiently(() => untilNoCores(this.#redis, this.#keys, () => reporter.waiting("cores")));
     await patiently(this.#steps.load);
@@ -138,7 +141,7 @@ class Migration {
     reporter.begins(this.#mark.format, isContinued);
     if (!isContinued) await this.#begin();
     await patiently(this.#steps.stubOthers);
-    const workspaces = await this.#convert(renew);
+    const workspaces = await this.#convert(() => this.#keep(renew));
     const counts = await this.#sum();
     await patiently(() => this.#store(markOf(this.#mark.shards, to, counts.unserved)));
     for (const prefix of this.#keys.prefixes) await patiently(() => this.#steps.deleteCounts(prefix));
@@ -210,12 +213,10 @@ class Migration {
       let after: string | undefined = "";
       while (after !== undefined) {
         const from: string = after;
-        if (renew !== undefined) {
-          await patiently(renew);
-          await patiently(() => checkNoCores(this.#redis, this.#keys));
-        }
+        if (renew !== undefined) await patiently(() => checkNoCores(this.#redis, this.#keys));
         const { ids, next } = await patiently(() => steps.page(prefix, from));
         for (let i = 0; i < ids.length; i += AT_ONCE) {
+          if (renew !== undefined) await patiently(renew);
           await Promise.all(ids.slice(i, i + AT_ONCE).map(work));
           workspaces += Math.min(AT_ONCE, ids.length - i);
           if (performance.now() - reported < REPORT_EVERY_MS) continue;
@@ -228,10 +229,24 @@ class Migration {
     return workspaces;
   }
 
+  /**
+   * Renews the lock. A process that was paused can lose the lock. If other migrations have run since then, their cores may
+   * use the data, so this process must not convert anything.
+   */
+  async #keep(renew: () => Promise<boolean>): Promise<void> {
+    const hadExpired = await renew();
+    if (hadExpired && (await readMark(this.#redis)) !== this.#stored) throw otherMigration();
+  }
+
   async #store(mark: StoreMark): Promise<void> {
-    await this.#redis.confirmed(SHARDS_KEY, ["SET", SHARDS_KEY, printMark(mark)]);
+    const next = printMark(mark);
+    if (!(await this.#steps.changeMark(this.#stored, next))) throw otherMigration();
+    this.#stored = next;
   }
 }
+
+const otherMigration = (): MigrationLocked =>
+  new MigrationLocked("another process has migrated this Redis meanwhile: this process stops");
 
 function add(sum: Record<string, number>, more: Readonly<Record<string, number>> | EventCounts): void {
   for (const [name, count] of Object.entries(more)) sum[name] = (sum[name] ?? 0) + count;

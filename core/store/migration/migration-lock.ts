@@ -31,9 +31,12 @@ export async function lockMigration(redis: Redis, onWait: () => void) {
   let renewed = performance.now();
 
   return {
-    /** Renews the lock if necessary. Throws `MigrationLocked` when another process may have the lock. */
-    async renew(): Promise<void> {
-      if (performance.now() - renewed < RENEW_EVERY_MS) return;
+    /**
+     * Renews the lock if necessary. Resolves to whether the lock had expired meanwhile, so that another migration may have
+     * run. Throws `MigrationLocked` when another process has the lock.
+     */
+    async renew(): Promise<boolean> {
+      if (performance.now() - renewed < RENEW_EVERY_MS) return false;
       const now = performance.now();
       const holder = await redis.command(LOCK_KEY, ["GET", LOCK_KEY]);
       const isOwn = holder === null ? (await took()) !== null : asText(holder) === token;
@@ -41,6 +44,7 @@ export async function lockMigration(redis: Redis, onWait: () => void) {
         throw new MigrationLocked("another process has begun to migrate this Redis: this process stops");
       await redis.command(LOCK_KEY, ["PEXPIRE", LOCK_KEY, String(LOCK_MS)]);
       renewed = now;
+      return holder === null;
     },
     async release(): Promise<void> {
       const holder = await redis.command(LOCK_KEY, ["GET", LOCK_KEY]);

@@ -1,4 +1,4 @@
-import type { Keys } from "../keys";
+import { SHARDS_KEY, type Keys } from "../keys";
 import { createLibrary } from "../functions";
 import { readMigrationLibrary } from "../read-library";
 import type { Redis, Reply } from "../redis/redis";
@@ -9,6 +9,7 @@ import { asList, asNumber, asText } from "../redis/reply";
 type StepName =
   | "to_2"
   | "to_1"
+  | "change_mark"
   | "read_all"
   | "count_queue"
   | "sweep_deleted"
@@ -64,6 +65,9 @@ export function createSteps(redis: Redis, keys: Keys) {
     async unload(): Promise<void> {
       await redis.everywhere(["FUNCTION", "DELETE", library.name]);
     },
+    /** Changes the mark of the store. Returns false if another process has changed the mark meanwhile. */
+    changeMark: async (stored: string, next: string) =>
+      asNumber(await call("change_mark", SHARDS_KEY, [stored, next])) === 1,
     /** Returns the number of workspaces in a shard. */
     count: async (prefix: string) =>
       asNumber(await redis.command(`${prefix}:all`, ["ZCARD", `${prefix}:all`])),
