@@ -64,8 +64,12 @@ export async function writeFiles(steps: readonly Step[], files: KnownFiles): Pro
     const isPrivate = path.startsWith(PATHS.settings) || path.startsWith("/var/");
     mkdirSync(dirname(dirname(located)), { recursive: true, mode: FOLDER_ALL_READ });
     mkdirSync(dirname(located), { recursive: true, mode: isPrivate ? FOLDER_OWNER_ONLY : FOLDER_ALL_READ });
-    // The user of Redis owns the folder of the file of users, so root must not follow a link there.
-    await (path === PATHS.redisUsers ? createDurably(located, next) : replaceDurably(located, next));
-    await chmod(located, isPrivate ? OWNER_ONLY : ALL_READ);
+    // The user of Redis owns the folder of the file of users, so root must not follow a link there. `chmod` would.
+    if (path === PATHS.redisUsers) {
+      await createDurably(located, next);
+    } else {
+      await replaceDurably(located, next);
+      await chmod(located, isPrivate ? OWNER_ONLY : ALL_READ);
+    }
   }
 }
