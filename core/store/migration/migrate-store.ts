@@ -114,6 +114,8 @@ class Migration {
   readonly #steps: Steps;
   /** The stored form of the mark. Only this process may change it. */
   #stored: string;
+  /** Whether the lock had expired, and the mark was not compared since then. */
+  #hadExpired = false;
 
   constructor(redis: Redis, mark: StoreMark, stored: string, options: MigrationOptions) {
     this.#redis = redis;
@@ -213,7 +215,10 @@ class Migration {
       let after: string | undefined = "";
       while (after !== undefined) {
         const from: string = after;
-        if (renew !== undefined) await patiently(() => checkNoCores(this.#redis, this.#keys));
+        if (renew !== undefined) {
+          await patiently(renew);
+          await patiently(() => checkNoCores(this.#redis, this.#keys));
+        }
         const { ids, next } = await patiently(() => steps.page(prefix, from));
         for (let i = 0; i < ids.length; i += AT_ONCE) {
           if (renew !== undefined) await patiently(renew);
@@ -234,8 +239,9 @@ class Migration {
    * use the data, so this process must not convert anything.
    */
   async #keep(renew: () => Promise<boolean>): Promise<void> {
-    const hadExpired = await renew();
-    if (hadExpired && (await readMark(this.#redis)) !== this.#stored) throw otherMigration();
+    this.#hadExpired ||= await renew();
+    if (this.#hadExpired && (await readMark(this.#redis)) !== this.#stored) throw otherMigration();
+    this.#hadExpired = false;
   }
 
   async #store(mark: StoreMark): Promise<void> {
