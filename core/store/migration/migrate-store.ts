@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { NamedFile } from "../../../runtime/read-file";
 import { findMigrationFault, markOf, parseMark, printMark, type StoreMark } from "../../domain/store-format";
 import { StoreUnavailable } from "../../ports/store-faults";
 import { createKeys, type Keys } from "../keys";
@@ -11,7 +10,8 @@ import { createSteps, type EventCounts, type Steps, type Target, type UnknownToO
 
 export interface MigrationOptions {
   readonly redisUrl: string;
-  readonly redisCa?: NamedFile | undefined;
+  /** Additional root for connections to Redis, in PEM. */
+  readonly redisCa?: { readonly bytes: Buffer } | undefined;
   readonly redisWaitReplicas?: number;
   readonly shards: number;
   readonly to: Target;
