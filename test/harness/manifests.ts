@@ -36,7 +36,10 @@ export interface Pod {
       readonly secret?: object;
       readonly configMap?: object;
     }[];
-    readonly topologySpreadConstraints?: readonly { readonly labelSelector: Selector }[];
+    readonly topologySpreadConstraints?: readonly {
+      readonly labelSelector: Selector;
+      readonly matchLabelKeys?: readonly string[];
+    }[];
   };
 }
 

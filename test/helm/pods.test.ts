@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
 import { ROOT } from "../harness/compose-file";
-import { EXAMPLES, render, type Example } from "../harness/helm";
+import { EXAMPLES, render, renderText, type Example } from "../harness/helm";
 import { containerOf, matches, ofKind, one, type Manifest } from "../harness/manifests";
 
 const rendered = new Map<Example, readonly Manifest[]>();
@@ -97,6 +98,19 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
       expect(startupProbe.httpGet).toEqual({ path: "/live", port: "health" });
       expect(readinessProbe.httpGet).toEqual({ path: "/ready", port: "health" });
     }
+  });
+
+  test("new pods are spread without the pods that they replace, where Kubernetes can do that", async () => {
+    const keysIn = async (kubernetes: string) => {
+      const text = await renderText(example, [], kubernetes);
+      const all = parseAllDocuments(text).map((each) => each.toJS() as Manifest);
+      const pods = [one(all, "Deployment", "core"), one(all, "Deployment", "edge")];
+      return pods.flatMap(({ spec }) =>
+        (spec.template.spec.topologySpreadConstraints ?? []).map(({ matchLabelKeys }) => matchLabelKeys),
+      );
+    };
+    expect(await keysIn("1.27")).toEqual(Array(4).fill(["pod-template-hash"]));
+    expect(await keysIn("1.26")).toEqual(Array(4).fill(undefined));
   });
 
   test("each selector matches the pods of one process, and each port of a Service is a port of these pods", () => {

@@ -89,8 +89,10 @@ spec:
   {{- if .of.topologySpreadConstraints }}
   topologySpreadConstraints:
     {{- $selector := include "chat-bridge.selector" . | fromYaml }}
+    {{- /* Without this key, the pods that an update replaces count too, so the new pods would be uneven. */}}
+    {{- $keys := ternary (dict "matchLabelKeys" (list "pod-template-hash")) dict (semverCompare ">=1.27-0" .context.Capabilities.KubeVersion.Version) }}
     {{- range .of.topologySpreadConstraints }}
-    - {{ merge (dict "labelSelector" (dict "matchLabels" $selector)) . | toYaml | indent 6 | trim }}
+    - {{ merge (dict "labelSelector" (dict "matchLabels" $selector)) . $keys | toYaml | indent 6 | trim }}
     {{- end }}
   {{- end }}
   {{- range $field := list "affinity" "nodeSelector" "tolerations" "priorityClassName" }}
