@@ -9,6 +9,7 @@ import { asList } from "./redis/reply";
 export type FunctionName =
   | "admit"
   | "append"
+  | "change_mark"
   | "tidy_inbound"
   | "first_post"
   | "page"

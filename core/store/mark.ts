@@ -1,4 +1,5 @@
 import { findMarkFault, findShardsFault, markOf, parseMark, printMark } from "../domain/store-format";
+import type { Functions } from "./functions";
 import { SHARDS_KEY } from "./keys";
 import type { Redis } from "./redis/redis";
 import { asText } from "./redis/reply";
@@ -51,12 +52,14 @@ export async function checkMark(redis: Redis, shards: number): Promise<void> {
  */
 export async function reportMigration(
   redis: Redis,
+  functions: Functions,
   shards: number,
   report: (unserved: number) => void = () => undefined,
 ): Promise<void> {
   const text = await readMark(redis);
   const unserved = text === undefined ? undefined : parseMark(text)?.unserved;
-  if (unserved === undefined) return;
+  if (text === undefined || unserved === undefined) return;
   report(unserved);
-  await redis.command(SHARDS_KEY, ["SET", SHARDS_KEY, printMark(markOf(shards)), "XX"]);
+  // If this core was paused meanwhile, another migration may have changed the mark.
+  await functions.call("change_mark", SHARDS_KEY, [text, printMark(markOf(shards))]);
 }

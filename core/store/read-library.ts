@@ -43,6 +43,7 @@ import { STATE_RANKS } from "./state-ranks";
  */
 const FILES = [
   "library",
+  "mark",
   "state",
   "leases",
   "admit",
@@ -68,7 +69,7 @@ const FILES = [
 ];
 
 /** The files of the library that converts the data to another format. */
-const MIGRATION_FILES = ["library", "state", "held", "blocks", "migrate"];
+const MIGRATION_FILES = ["library", "mark", "state", "held", "blocks", "migrate"];
 
 /**
  * The files whose local variables no other file uses. Each of them is a block, because Lua allows only 200 local

@@ -84,7 +84,7 @@ export async function openStore(options: StoreOptions) {
     const bounds = planMemory(memory, options);
     const functions = createFunctions(redis, options.meter, failedShardMaxBytes(memory));
     await onceAvailable(options, () => functions.load());
-    await onceAvailable(options, () => reportMigration(redis, shards, options.onMigrated));
+    await onceAvailable(options, () => reportMigration(redis, functions, shards, options.onMigrated));
     for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
     const overbooking = findOverbooking(memory, bounds);
     if (overbooking !== undefined) options.onOverbooking?.(overbooking);

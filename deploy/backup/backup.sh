@@ -129,10 +129,10 @@ read_password() {
 # this time, so a failure is only logged.
 note() {
   [ "$what" = redis ] || return 0
-  note_commands "$1" "$2" >"$output.commands"
-  timeout "$NOTE_SECONDS" redis-cli -h "$redis_host" -p "$redis_port" <"$output.commands" >"$output" 2>&1 ||
+  note_commands "$1" "$2" >"$scratch/commands"
+  timeout "$NOTE_SECONDS" redis-cli -h "$redis_host" -p "$redis_port" <"$scratch/commands" >"$output" 2>&1 ||
     echo "redis-cli failed" >>"$output"
-  rm -f "$output.commands"
+  rm -f "$scratch/commands"
   # A master answers MOVED for the shards of other masters, and an empty line for shards that do not exist.
   if reason=$(grep -v -e '^OK$' -e '^[01]$' -e '^MOVED ' -e '^$' "$output"); then
     log "$WARN" "the time of a backup could not be stored, so metrics do not show it" reason "$reason"
@@ -310,7 +310,8 @@ case $BACKUP_KEEP in
 esac
 child=
 partial=
-output=$(mktemp)
-trap 'rm -f "$output" "$output.commands"' EXIT
+scratch=$(mktemp -d)
+output=$scratch/output
+trap 'rm -rf "$scratch"' EXIT
 trap stop TERM INT
 case $command in now) write_backup ;; *) "$command" "$@" ;; esac

@@ -109,7 +109,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
         (spec.template.spec.topologySpreadConstraints ?? []).map(({ matchLabelKeys }) => matchLabelKeys),
       );
     };
-    expect(await keysIn("1.27")).toEqual(Array(4).fill(["pod-template-hash"]));
+    expect(await keysIn("1.27")).toEqual(Array.from({ length: 4 }, () => ["pod-template-hash"]));
     expect(await keysIn("1.26")).toEqual(Array(4).fill(undefined));
   });
 

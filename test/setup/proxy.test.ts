@@ -112,6 +112,17 @@ describe.each<[ProxyName]>([["caddy"], ["nginx"]])("%s in front of an edge", (ki
     for (const { status, body } of answers) expect(JSON.parse(body)).toMatchObject({ statusCode: status });
   });
 
+  test("the paths of the proxy's own error bodies cannot be requested", async () => {
+    const bytes = rawRequest("GET", "/chat-bridge-errors/429", { Host: NAMES.hooks, Connection: "close" });
+    const { answers } = await exchange(proxy.plain.hooks, bytes, { until: 1 });
+    const [{ body } = { body: "" }] = answers;
+    expect(JSON.parse(body)).toEqual({
+      statusCode: 404,
+      message: "no such path or workspace",
+      error: "Not Found",
+    });
+  });
+
   test("the dashboard's live updates arrive while the stream is open", async () => {
     const headers = {
       "x-dashboard": "1",

@@ -150,15 +150,6 @@ register('to_1', function(keys, args)
   return 0
 end, { 'allow-oom' })
 
--- Changes the mark of the store. KEYS: the key of the mark. ARGV: the mark that this process has read or stored before, the
--- new mark. Returns 1, or 0 if another process has changed the mark meanwhile.
-register('change_mark', function(keys, args)
-  local stored = redis.call('GET', keys[1])
-  if stored ~= args[1] and stored ~= args[2] then return 0 end
-  redis.call('SET', keys[1], args[2])
-  return 1
-end, { 'allow-oom' })
-
 -- Reads a page of the workspaces of a shard. ARGV: the element of `:all` to start after ('' for the first page), count.
 -- Returns the elements.
 register('read_all', function(keys, args)
