@@ -20,7 +20,7 @@ const COMPONENT = "app.kubernetes.io/component";
 const PODS: Readonly<Record<Example, readonly string[]>> = {
   single: ["core", "core", "dashboard", "edge", "edge"],
   sentinel: ["core", "core", "dashboard", "edge", "edge"],
-  cluster: ["core", "core", "core", "edge", "edge", "edge"],
+  cluster: ["core", "core", "edge", "edge", "edge"],
   everything: ["core", "core", "dashboard", "dashboard", "edge", "edge", "edge"],
 };
 
@@ -110,8 +110,9 @@ describeInCluster.each(EXAMPLES)("the API server, with the values of the example
         expect(await selected(spec.selector.matchLabels)).toEqual(components(component));
       }
       for (const { metadata, spec } of ofKind(objects, "Service")) {
-        const [, component = ""] = /-(core|edge|dashboard)(?:-grpc)?$/.exec(metadata.name) ?? [];
-        expect(await selected(spec.selector)).toEqual(components(component));
+        const [, component] = /-(core|edge|dashboard)(?:-grpc)?$/.exec(metadata.name) ?? [];
+        const expected = component === undefined ? PODS[example] : components(component);
+        expect([metadata.name, await selected(spec.selector)]).toEqual([metadata.name, expected]);
       }
     },
     LONG_MS,
