@@ -20,7 +20,7 @@ const COMPONENT = "app.kubernetes.io/component";
 const PODS: Readonly<Record<Example, readonly string[]>> = {
   single: ["core", "core", "dashboard", "edge", "edge"],
   sentinel: ["core", "core", "dashboard", "edge", "edge"],
-  cluster: ["core", "core", "edge", "edge", "edge"],
+  cluster: ["core", "core", "edge", "edge"],
   everything: ["core", "core", "dashboard", "dashboard", "edge", "edge", "edge"],
 };
 
