@@ -1,6 +1,7 @@
 import { Client, credentials, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { promisify } from "node:util";
 import * as fc from "fast-check";
+import { setCaller } from "../../core/rpc/call-caller";
 import { serveLane, type LaneCalls } from "../../core/rpc/lane";
 import { StatusError } from "../../core/rpc/status";
 import { createCallCounts } from "../../core/rpc/call-counts";
@@ -60,6 +61,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
     streams.push(stream);
     if (endsNewLanes) return stream.end();
     stream.on("data", (request: { calls: unknown[] }) => asked.push(request.calls.length));
+    setCaller(stream.metadata, { name: "edge", workspaces: undefined }, new AbortController().signal);
     serveLane(stream, calls, context);
   };
   server.addService({ receive, poll, lane: LANE_METHOD }, { lane });
