@@ -11,6 +11,8 @@ export type TestCa = ReturnType<typeof openTestCa>;
 
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 const DAYS_VALID = "2";
+/** A service that trusts the CA must not report that the CA expires soon. */
+const CA_DAYS_VALID = "30";
 
 /**
  * Creates a CA. Each call creates a different CA, so a client that trusts only one CA rejects the certificates of the
@@ -19,7 +21,7 @@ const DAYS_VALID = "2";
 export function createTestCa() {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
   const ca = pathsIn(folder, "ca");
-  openssl("req", "-x509", ...EC_KEY, ...output(ca), "-days", DAYS_VALID, "-subj", "/CN=Test CA");
+  openssl("req", "-x509", ...EC_KEY, ...output(ca), "-days", CA_DAYS_VALID, "-subj", "/CN=Test CA");
   return openTestCa(folder);
 }
 

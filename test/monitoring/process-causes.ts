@@ -1,7 +1,7 @@
 import { mkdirSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startNodeExporter } from "../harness/node-exporter";
-import { freePort, startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
+import { freePort, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import { keyOf } from "../harness/store";
 import { post } from "../harness/bridge";
 import { until } from "../harness/wait";
@@ -14,6 +14,16 @@ function whileRunning(rig: Rig, name: string, running: TestProcess): () => Promi
     rig.unwatch(name);
     return running.stop();
   };
+}
+
+/** Begins a snapshot of Redis. While another one is in progress, e.g. for a backup, Redis rejects the command. */
+async function snapshot({ command }: Rig): Promise<void> {
+  await until("a snapshot begins", () =>
+    command("BGSAVE").then(
+      () => true,
+      () => false,
+    ),
+  );
 }
 
 /** Node runs this program before an edge: the edge then runs as another release. */
@@ -58,7 +68,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
     what: "the clock of a core's machine is a minute ahead",
     async begin() {
       const NODE_OPTIONS = `--require=${rig.write("clock-ahead.cjs", CLOCK_AHEAD)}`;
-      return whileRunning(rig, "early", await startCore(rig.service.redis.url, { NODE_OPTIONS }));
+      return whileRunning(rig, "early", await rig.startCore({ NODE_OPTIONS }));
     },
   },
   {
@@ -66,7 +76,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
     what: "the Redis user of a core lacks a permission",
     async begin() {
       await rig.command("ACL", "SETUSER", "limited", ...NO_MEMBERS.split(" "));
-      const core = await startCore(`redis://limited:secret@127.0.0.1:${rig.redisPort}`);
+      const core = await rig.startCore({}, `redis://limited:secret@127.0.0.1:${rig.redisPort}`);
       return whileRunning(rig, "idle", core);
     },
   },
@@ -76,7 +86,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
     async begin() {
       const lines = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
       const CORE_TOKENS_FILE = rig.write("core-tokens", lines.join("\n"));
-      const core = await startCore(rig.service.redis.url, { CORE_TOKENS: "", CORE_TOKENS_FILE });
+      const core = await rig.startCore({ CORE_TOKENS: "", CORE_TOKENS_FILE });
       rig.write("core-tokens", [...lines, "not a token"].join("\n"));
       return whileRunning(rig, "faulty-file", core);
     },
@@ -87,7 +97,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
     async begin() {
       const { certPath, keyPath } = rig.ca.issue(["127.0.0.1"]);
       const environment = { CORE_TLS_CERT: certPath, CORE_TLS_KEY: keyPath };
-      return whileRunning(rig, "expiring", await startCore(rig.service.redis.url, environment));
+      return whileRunning(rig, "expiring", await rig.startCore(environment));
     },
   },
   {
@@ -95,7 +105,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
     what: "SECRETS_KEY lacks the key of the stored secrets",
     async begin() {
       const SECRETS_KEY = "ff".repeat(32);
-      return whileRunning(rig, "keyless", await startCore(rig.service.redis.url, { SECRETS_KEY }));
+      return whileRunning(rig, "keyless", await rig.startCore({ SECRETS_KEY }));
     },
   },
   {
@@ -121,11 +131,10 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
       const blocked = join(rig.service.redis.folder, "dump.rdb");
       rmSync(blocked, { force: true });
       mkdirSync(blocked);
-      // A backup may be in progress, so the snapshot may have to wait.
-      await rig.command("BGSAVE", "SCHEDULE");
+      await snapshot(rig);
       return async () => {
         rmdirSync(blocked);
-        await rig.command("BGSAVE", "SCHEDULE");
+        await snapshot(rig);
       };
     },
   },

@@ -89,6 +89,9 @@ export async function startRig(folder: string) {
     get core() {
       return core;
     },
+    /** Starts another core, which can push to the bridges of the test. */
+    startCore: (settings: Readonly<Record<string, string>>, redisUrl = service.redis.url) =>
+      startCore(redisUrl, { ...pushEnvironment(push.ca, push.names.server), ...settings }),
     /** Stops the core, and starts it again with the same settings. */
     async restartCore(): Promise<void> {
       await core.stop();
