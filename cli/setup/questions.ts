@@ -169,7 +169,7 @@ async function askProxy(options: AnswerOptions, files: KnownFiles, questions: Qu
       ? { kind: "letsencrypt" as const }
       : await questions.ask({
           option: "--certificates",
-          what: "Certificates: letsencrypt, internal (Caddy's own, for trials), or the paths of the chain and the key",
+          what: "Certificates: letsencrypt, internal (Caddy's own, for trials), or <chain.pem>,<key.pem>",
           given: options.certificates,
           standard: knownCertificates(files),
           parse(text) {

@@ -250,6 +250,7 @@ restore() {
     file=$BACKUPS/${1##*/}
   fi
   [ -f "$file" ] || fail 1 "there is no backup $file; \"list\" prints the names"
+  [ -r "$file" ] || fail 1 "user $(id -un) may not read $file: change its owner"
   verify "$file" || fail 1 "$file is damaged: $(tail -n 3 "$output")"
   "restore_$what" "$file" "${2:-}"
   log "$INFO" "a backup was restored" file "${file##*/}"
