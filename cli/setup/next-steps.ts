@@ -61,6 +61,15 @@ function unitsOf({ proxy }: SetupAnswers): readonly string[] {
   return proxy === "none" ? always : [...always, FIREWALL_UNIT.replace(/\.service$/, "")];
 }
 
+/**
+ * A worker process of Debian's nginx opens at most 1,024 files, so a few clients with many connections would keep all
+ * others out.
+ */
+const NGINX_LIMITS = [
+  "grep -q worker_rlimit_nofile /etc/nginx/nginx.conf ||",
+  "  sed -i 's/worker_connections .*/worker_connections 8192;/; /^worker_processes/a worker_rlimit_nofile 16384;' /etc/nginx/nginx.conf",
+];
+
 function proxyCommands({ proxy, hooks, dashboard, certificates }: SetupAnswers): readonly string[] {
   switch (proxy) {
     case "caddy":
@@ -75,6 +84,7 @@ function proxyCommands({ proxy, hooks, dashboard, certificates }: SetupAnswers):
               `certbot certonly --webroot -w /var/www/html -d ${hooks} -d ${dashboard} --deploy-hook 'systemctl reload nginx'`,
             ]
           : []),
+        ...NGINX_LIMITS,
         `install -m 644 ${PATHS.nginxConf} /etc/nginx/conf.d/chat-bridge.conf`,
         "nginx -t && systemctl reload nginx",
       ];

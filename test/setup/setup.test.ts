@@ -215,7 +215,11 @@ test("the answers decide the settings, the units and the configuration of the pr
   const smtp = join(folder, "smtp-url");
   writeFileSync(smtp, "smtps://user:p%40ss@mail.example.com\n");
   const args = ["--proxy", "nginx", "--redis-memory", "2gb", "--redis-port", "6400", "--smtp-url-file", smtp];
-  expect(setUp(root, [...HOSTS, ...args, "--yes"])).toMatchObject({ status: 0 });
+  const { status, stdout } = setUp(root, [...HOSTS, ...args, "--yes"]);
+  expect({ status, stdout }).toEqual({
+    status: 0,
+    stdout: expect.stringContaining("worker_rlimit_nofile 16384"),
+  });
   expect(read(root, "etc/chat-bridge/core.env")).toMatch(/^REDIS_URL=redis:\/\/core:\S+@127\.0\.0\.1:6400$/m);
   expect(read(root, "etc/chat-bridge/core.env")).toContain(
     "SMTP_URL='smtps://user:p%40ss@mail.example.com'\nMAIL_FROM='bridges@example.com'\n",
