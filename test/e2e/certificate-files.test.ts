@@ -8,7 +8,7 @@ import { readMetrics, valueOf } from "../harness/metrics";
 import { startCore, startEdge, TOKENS, type TestProcess } from "../harness/processes";
 import type { TestWorkspace } from "../harness/service";
 import { sharedService } from "../harness/shared-service";
-import { createTestCa, type Certificate, type TestCa } from "../harness/test-ca";
+import { createTestCa, type Certificate, type TestCa, CA_DAYS_VALID, DAYS_VALID } from "../harness/test-ca";
 import { until } from "../harness/wait";
 import { GameServiceClient } from "../../proto/gen/chatbridge/v1/game";
 import { Certificates } from "../../runtime/certificates";
@@ -160,9 +160,10 @@ test("core's metrics contain the time at which each certificate expires", async 
   const metric = "chatbridge_core_certificate_expires_seconds";
   const metrics = await readMetrics(core);
   const dayMs = 86_400_000;
-  for (const file of ["CORE_TLS_CERT", "CORE_TLS_CLIENT_CA", "REDIS_CA"]) {
+  const validDays = { CORE_TLS_CERT: DAYS_VALID, CORE_TLS_CLIENT_CA: CA_DAYS_VALID, REDIS_CA: CA_DAYS_VALID };
+  for (const [file, days] of Object.entries(validDays)) {
     const leftMs = valueOf(metrics, metric, `file="${file}"`) * 1_000 - Date.now();
-    expect(leftMs).toBeGreaterThan(dayMs);
-    expect(leftMs).toBeLessThanOrEqual(2 * dayMs);
+    expect(leftMs).toBeGreaterThan((days - 1) * dayMs);
+    expect(leftMs).toBeLessThanOrEqual(days * dayMs);
   }
 });

@@ -10,9 +10,10 @@ export type Certificate = ReturnType<typeof readCertificate>;
 export type TestCa = ReturnType<typeof openTestCa>;
 
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-const DAYS_VALID = "2";
+/** Days for which a certificate of the CA is valid. */
+export const DAYS_VALID = 2;
 /** A service that trusts the CA must not report that the CA expires soon. */
-const CA_DAYS_VALID = "30";
+export const CA_DAYS_VALID = 30;
 
 /**
  * Creates a CA. Each call creates a different CA, so a client that trusts only one CA rejects the certificates of the
@@ -21,7 +22,7 @@ const CA_DAYS_VALID = "30";
 export function createTestCa() {
   const folder = mkdtempSync(join(tmpdir(), "cb-ca-"));
   const ca = pathsIn(folder, "ca");
-  openssl("req", "-x509", ...EC_KEY, ...output(ca), "-days", CA_DAYS_VALID, "-subj", "/CN=Test CA");
+  openssl("req", "-x509", ...EC_KEY, ...output(ca), "-days", String(CA_DAYS_VALID), "-subj", "/CN=Test CA");
   return openTestCa(folder);
 }
 
@@ -31,12 +32,12 @@ export function openTestCa(caFolder: string) {
   const folder = mkdtempSync(join(caFolder, "issued-"));
   let issued = 0;
 
-  function issueFor(names: readonly string[], days: string): Certificate {
+  function issueFor(names: readonly string[], days: number): Certificate {
     const paths = pathsIn(folder, `leaf-${++issued}`);
     const request = join(folder, `leaf-${issued}.csr`);
     openssl("req", "-new", ...EC_KEY, ...output({ ...paths, certPath: request }), ...described(names));
     const by = ["-CA", ca.certPath, "-CAkey", ca.keyPath, "-set_serial", String(issued)];
-    const what = ["-in", request, "-out", paths.certPath, "-days", days, "-copy_extensions", "copy"];
+    const what = ["-in", request, "-out", paths.certPath, "-days", String(days), "-copy_extensions", "copy"];
     openssl("x509", "-req", ...by, ...what);
     return readCertificate(paths);
   }
@@ -50,11 +51,11 @@ export function openTestCa(caFolder: string) {
     issue: (names: readonly string[]) => issueFor(names, DAYS_VALID),
     // With a validity of 0 days, the certificate expires in the second in which it is issued. OpenSSL treats it as
     // expired immediately, so the test does not have to wait.
-    issueExpired: (names: readonly string[]) => issueFor(names, "0"),
+    issueExpired: (names: readonly string[]) => issueFor(names, 0),
     issueForWrongName: () => issueFor(["somebody-else.example"], DAYS_VALID),
     selfSigned(names: readonly string[]) {
       const paths = pathsIn(folder, `leaf-${++issued}`);
-      openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", DAYS_VALID, ...described(names));
+      openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", String(DAYS_VALID), ...described(names));
       return readCertificate(paths);
     },
     /** Removes the folder. Certificates that were already read stay usable. */
