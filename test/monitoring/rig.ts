@@ -11,6 +11,7 @@ import { freePort, startCore, type RunningProcess } from "../harness/processes";
 import { fasterRules, ALERT_RULES, startPrometheus } from "../harness/prometheus";
 import { pushEnvironment, startPushService } from "../harness/push";
 import { openTestStore } from "../harness/store";
+import { until } from "../harness/wait";
 
 /** A fault, and the alerts that it must fire. */
 export interface Cause {
@@ -100,8 +101,15 @@ export async function startRig(folder: string) {
         ...environment,
       });
       watch("core", core);
-      game.cancel();
-      game = play();
+      // As a game does, follows again until a stream is open: the connection may not know yet that core is back.
+      await until("the game follows again", async () => {
+        game.cancel();
+        game = play();
+        const is = await until("the stream is open or has ended", () =>
+          game.end !== undefined ? "ended" : game.shards > 0 && "open",
+        );
+        return is === "open";
+      });
     },
     /** Adds a node exporter to the targets. */
     watchNode(address: string): void {
