@@ -33,7 +33,10 @@ export interface Pod {
     readonly terminationGracePeriodSeconds: number;
     readonly volumes: readonly {
       readonly name: string;
-      readonly secret?: object;
+      readonly secret?: {
+        readonly secretName: string;
+        readonly items?: readonly { readonly key: string; readonly path: string }[];
+      };
       readonly configMap?: object;
     }[];
     readonly topologySpreadConstraints?: readonly {

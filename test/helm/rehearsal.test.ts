@@ -6,7 +6,7 @@ import { ROOT } from "../harness/compose-file";
 import { dashboardUrlOf } from "../harness/dashboard";
 import { testFolder } from "../harness/folder";
 import { render, type Example } from "../harness/helm";
-import { containerOf, type Manifest } from "../harness/manifests";
+import { containerOf, one, type Manifest } from "../harness/manifests";
 import { startProcess, type TestProcess } from "../harness/processes";
 import { startTestCluster } from "../harness/redis-cluster";
 import { durableLines, startRedisNodes } from "../harness/redis-node";
@@ -46,12 +46,28 @@ function createSecrets(): void {
 const secretOf = (name: string, key: string): string =>
   parseEnv(readFileSync(join(folder, name), "utf8"))[key] ?? "";
 
-/** Returns a container's environment, with the values of the secrets, and with ports that are free. */
+/** Writes the files of the Secrets that a pod mounts. Returns the paths of the files, by their paths in the container. */
+function mountSecrets(manifests: readonly Manifest[], component: string): ReadonlyMap<string, string> {
+  const { volumes } = one(manifests, "Deployment", component).spec.template.spec;
+  const mounted = new Map<string, string>();
+  for (const { name, mountPath } of containerOf(manifests, component).volumeMounts) {
+    const { secretName = "", items = [] } = volumes.find((each) => each.name === name)?.secret ?? {};
+    for (const { key, path } of items) {
+      const file = join(folder, `${component}-${path}`);
+      writeFileSync(file, secretOf(secretName, key), { mode: 0o600 });
+      mounted.set(join(mountPath, path), file);
+    }
+  }
+  return mounted;
+}
+
+/** Returns a container's environment, with the values and files of the secrets, and with ports that are free. */
 function environmentOf(manifests: readonly Manifest[], component: string, corePort = 0) {
+  const mounted = mountSecrets(manifests, component);
   const values: Record<string, string> = {};
-  for (const { name, value, valueFrom } of containerOf(manifests, component).env) {
+  for (const { name, value = "", valueFrom } of containerOf(manifests, component).env) {
     const { secretKeyRef } = valueFrom ?? {};
-    const text = secretKeyRef ? secretOf(secretKeyRef.name, secretKeyRef.key) : (value ?? "");
+    const text = secretKeyRef ? secretOf(secretKeyRef.name, secretKeyRef.key) : (mounted.get(value) ?? value);
     values[name] = text
       .replaceAll(/\$\((\w+)\)/g, (_all, part: string) => values[part] ?? "")
       .replace(/^(?:0\.0\.0\.0|127\.0\.0\.1):\d+$/, "127.0.0.1:0")
