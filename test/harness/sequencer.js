@@ -6,6 +6,9 @@ const Sequencer = require("@jest/test-sequencer").default;
  * long a run takes. At the end, each run prints its ten slowest files.
  */
 const SLOWEST = [
+  "test/monitoring/alerts",
+  "test/e2e/migrate",
+  "test/local/start-chats",
   "test/docs/site",
   "kit/test/package/types",
   "kit/game/test/package/types",
@@ -23,6 +26,7 @@ const SLOWEST = [
   "test/browser/demo-chat-thumb",
   "test/local/sudden-end",
   "test/browser/dashboard-connect",
+  "test/setup/proxy",
   "kit/test/check/check-command",
   "kit/test/check/check-pollers",
   "test/browser/demo-chat-page",
