@@ -75,7 +75,7 @@ export class CoreCredentials {
     this.#listeners.add(listener);
   }
 
-  /** Selects the newest token, which core may know by now. */
+  /** Selects the newest token, because core may have started to accept it. */
   preferNewest(): void {
     this.#current = this.#newest;
   }

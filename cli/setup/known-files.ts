@@ -18,7 +18,10 @@ export class KnownFiles {
   read(path: string): string | undefined {
     const located = this.locate(path);
     try {
-      if (statSync(located).size > FILE_MAX_BYTES) throw new Error(`${located} is larger than 1 MB`);
+      const stats = statSync(located);
+      // The user redis owns one of the folders, and could put a link to a pipe or a device there.
+      if (!stats.isFile()) throw new Error(`${located} is not a file: remove it, and run setup again`);
+      if (stats.size > FILE_MAX_BYTES) throw new Error(`${located} is larger than 1 MB`);
       return readFileSync(located, "utf8");
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

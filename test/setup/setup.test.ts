@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { basename, join, relative } from "node:path";
@@ -200,6 +201,17 @@ test("a unit that differs is shown as a difference, and replaced only with --rep
   expect(read(root, path)).toContain("MemoryMax=3G");
   expect(setUp(root, ["--yes", "--replace-units"]).stdout).toContain("systemctl restart chat-bridge-core");
   expect(read(root, path)).toBe(released);
+});
+
+test("a link to a device in the folder of Redis stops setup with a message", () => {
+  const root = machine();
+  expect(setUp(root, [...HOSTS, "--yes"])).toMatchObject({ status: 0 });
+  const users = join(root, "var/lib/chat-bridge-redis/users.acl");
+  rmSync(users);
+  symlinkSync("/dev/zero", users);
+  const { status, stderr } = setUp(root, ["--yes"]);
+  expect(status).not.toBe(0);
+  expect(stderr).toContain("users.acl is not a file: remove it, and run setup again");
 });
 
 test("with --dry-run, nothing is written", () => {
