@@ -11,6 +11,5 @@ register('admit', function(keys, args)
   for i = 2, #args do
     answers[#answers + 1] = limiters.admit(keys[1] .. ':ip:' .. args[i], limit)
   end
-  limiters.write()
   return answers
 end, { 'allow-oom' })

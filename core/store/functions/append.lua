@@ -116,7 +116,6 @@ register('append', function(keys, args)
   end
 
   for i = 6, #args, 8 do answers[#answers + 1] = answer_to(unpack(args, i, i + 7)) end
-  limiters.write()
   local lost = room.close()
   if lost then answers[#answers + 1] = { 'lost', unpack(lost) } end
   if isStored then redis.call('PUBLISH', prefix .. ':wake:in', '') end

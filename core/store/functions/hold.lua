@@ -95,7 +95,6 @@ register('page', function(keys, args)
   end
 
   for i = 3, #args, 6 do answers[#answers + 1] = answer_to(unpack(args, i, i + 5)) end
-  limiters.write()
   return answers
 end, { 'allow-oom' })
 

@@ -80,65 +80,78 @@ end
 
 -- The limiters (rate limits, 429) of one call. The algorithm is a sliding window log. The times
 -- are in Redis, so all edges share one count. `admit(key, limit)` returns 0 when a request passes, otherwise the
--- microseconds to wait. At the end of the call, `write()` stores the times of the requests that passed.
+-- microseconds to wait.
 --
--- A limiter's list contains the times of the last `limit` requests that passed, oldest first. A
--- request passes when the list has fewer than `limit` times, or when the oldest time is at
--- least a second old. So at most `limit` requests pass in any window of one second. Rejected
--- requests do not count. Each list is written once per call, but is not logged, so all lists
--- are empty after a restart.
+-- A limiter's list contains the times of the requests that passed, oldest first: at least the last `limit` of them that
+-- are less than a second old. A request passes when fewer than `limit` times are less than a second old. So at most
+-- `limit` requests pass in any window of one second. Rejected requests do not count. The lists are not logged, so all
+-- lists are empty after a restart.
 --
--- A list whose newest time is at least a second old is useless, because the next request
--- passes in any case. Such a list is emptied when it has STALE_MAX times or more. Otherwise a
--- bridge that polls every few seconds would fill its list.
-local STALE_MAX = 16
-local LIMITER_LEAST_MS = 2000
+-- A command costs more than the work it does. So the time of a request is added first, because the answer is the length
+-- of the list. The time is removed again if the request does not pass. Times that are a second old are removed
+-- OLD_AT_ONCE at a time.
+local OLD_AT_ONCE = 8
+-- A list expires after LIMITER_MS. The first request in each period of RENEWED_EVERY_US renews the expiry, so a list
+-- lives at least two seconds after each request.
 local LIMITER_MS = 10000
+local RENEWED_EVERY_US = 8 * MICROSECONDS
 
-local function read_limiter(key, now)
-  local count = redis.call('LLEN', key)
-  local newest = count > 0 and tonumber(redis.call('LINDEX', key, -1)) or 0
+-- Adds the time of the first request of this call to a limiter's list. Returns the limiter.
+local function open_limiter(key, now)
+  local newest = tonumber(redis.call('LINDEX', key, -1))
   -- When the clock has stepped back by more than a second, the list is emptied. Otherwise, a
   -- full list could reject every request until the clock has caught up.
-  local isOver = newest > now + MICROSECONDS or (count >= STALE_MAX and newest <= now - MICROSECONDS)
+  if newest and newest > now + MICROSECONDS then
+    redis.call('DEL', key)
+    newest = nil
+  end
   -- After a smaller step back, the newest time serves as the current time until the clock has
   -- caught up.
-  return { now = math.max(now, isOver and 0 or newest), isOver = isOver, count = isOver and 0 or count,
-    popped = 0, pushed = 0 }
+  local at = newest and math.max(now, newest) or now
+  local limiter = { at = at, time = digits(at) }
+  limiter.count = redis.call('RPUSH', key, limiter.time)
+  if not newest or math.floor(newest / RENEWED_EVERY_US) ~= math.floor(at / RENEWED_EVERY_US) then
+    redis.call('PEXPIRE', key, LIMITER_MS)
+  end
+  return limiter
+end
+
+-- Removes the newest time if it exceeds the limit. Returns the microseconds to wait, or 0. Otherwise, removes old times
+-- if there may be many.
+local function check_limiter(key, limiter, limit)
+  if limiter.count > limit then
+    local wait = tonumber(redis.call('LINDEX', key, -limit - 1)) + MICROSECONDS - limiter.at
+    if wait > 0 then
+      redis.call('RPOP', key)
+      return wait
+    end
+  end
+  if limiter.count % OLD_AT_ONCE == 0 and tonumber(redis.call('LINDEX', key, OLD_AT_ONCE - 1)) <= limiter.at - MICROSECONDS then
+    redis.call('LPOP', key, OLD_AT_ONCE)
+    limiter.count = limiter.count - OLD_AT_ONCE
+  end
+  return 0
 end
 
 local function new_limiters(now)
   local limiters = {}
 
   local function admit(key, limit)
-    local limiter = limiters[key] or read_limiter(key, now)
-    limiters[key] = limiter
-    if limiter.count - limiter.popped + limiter.pushed >= limit then
-      local oldest = limiter.popped < limiter.count and tonumber(redis.call('LINDEX', key, limiter.popped)) or limiter.now
-      local wait = oldest + MICROSECONDS - limiter.now
-      if wait > 0 then return wait end
-      limiter.popped = limiter.popped + 1
+    local limiter, wait = limiters[key], nil
+    -- All requests of the call have the same time, so a limiter that has rejected one request rejects all later ones.
+    if limiter and limiter.wait > 0 then return limiter.wait end
+    redis.set_repl(redis.REPL_NONE)
+    if limiter then limiter.count = redis.call('RPUSH', key, limiter.time)
+    else
+      limiter = open_limiter(key, now)
+      limiters[key] = limiter
     end
-    limiter.pushed = limiter.pushed + 1
-    return 0
+    limiter.wait = check_limiter(key, limiter, limit)
+    redis.set_repl(redis.REPL_ALL)
+    return limiter.wait
   end
 
-  local function write()
-    write_unlogged(function()
-      for key, limiter in pairs(limiters) do
-        if limiter.isOver then redis.call('DEL', key) end
-        if limiter.popped > 0 then redis.call('LPOP', key, limiter.popped) end
-        if limiter.pushed > 0 then
-          local time, times = digits(limiter.now), {}
-          for i = 1, limiter.pushed do times[i] = time end
-          redis.call('RPUSH', key, unpack(times))
-          if redis.call('PTTL', key) < LIMITER_LEAST_MS then redis.call('PEXPIRE', key, LIMITER_MS) end
-        end
-      end
-    end)
-  end
-
-  return { admit = admit, write = write }
+  return { admit = admit }
 end
 
 -- Returns the length of the push queue and the bytes of its events. A separate key stores the count of these bytes,
