@@ -87,13 +87,15 @@ export function createHeldEvents(
    */
   async function readRange(workspaceId: string, { after, through, count }: Range) {
     const key = `${keys.prefixOf(workspaceId)}:held:${workspaceId}`;
-    const reply = await redis.command(key, ["XRANGE", key, `(${after}`, through, "COUNT", String(count)]);
-    const entries = asList(reply).map(asList);
-    const id = asText(entries.at(-1)?.[0] ?? "");
-    return {
-      events: entries.map(([, fields]) => asBytes(asList(fields)[1])),
-      last: id === "" ? undefined : id.slice(0, id.indexOf("-")),
-    };
+    const { values, lastId } = await redis.entries(key, [
+      "XRANGE",
+      key,
+      `(${after}`,
+      through,
+      "COUNT",
+      String(count),
+    ]);
+    return { events: values, last: lastId?.slice(0, lastId.indexOf("-")) };
   }
 
   return {

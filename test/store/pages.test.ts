@@ -153,9 +153,9 @@ test.each([
     let between: number | undefined;
     const redis: Redis = {
       ...store.redis,
-      async command(key, args) {
+      async entries(key, args) {
         between ??= await publish(id, count);
-        return store.redis.command(key, args);
+        return store.redis.entries(key, args);
       },
     };
     const events = createHeldEvents(redis, store.functions, store.keys, CONTRACT_LIMITS);
@@ -176,10 +176,10 @@ test("a workspace's next large page is read only after its previous one was rele
   const gates: (() => void)[] = [];
   const redis: Redis = {
     ...store.redis,
-    async command(key, args) {
+    async entries(key, args) {
       reads.push(key);
       await new Promise<void>((open) => gates.push(open));
-      return store.redis.command(key, args);
+      return store.redis.entries(key, args);
     },
   };
   const events = createHeldEvents(redis, store.functions, store.keys, CONTRACT_LIMITS);

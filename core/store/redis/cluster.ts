@@ -1,5 +1,5 @@
 import { StoreUnavailable } from "../../ports/store-faults";
-import { answered, errorReply, type Argument, type Connection, type Reply } from "./connection";
+import { answered, errorReply, type Argument, type Connection } from "./connection";
 import { slotOf, SLOTS } from "./slot";
 import { Topology, type Call, type TopologyOptions } from "./topology";
 import { nameOf, type Access, type Address, type RedisTarget } from "./url";
@@ -51,18 +51,18 @@ export class Cluster extends Topology {
     return Promise.all(each);
   }
 
-  protected async send(key: string, call: Call, args: readonly Argument[], isAgain = false): Promise<Reply> {
+  protected async send<Answer>(key: string, call: Call<Answer>, isAgain = false): Promise<Answer> {
     const name = this.#owners[slotOf(key)];
     const master = name === undefined ? undefined : this.#masters.get(name);
     if (master === undefined) throw new StoreUnavailable("no master has the slot");
     try {
-      return await master[call](args);
+      return await call(master);
     } catch (error) {
       if (!/^(MOVED|READONLY|CLUSTERDOWN)\b/.test(errorReply(error) ?? "")) throw error;
       this.lookSoon();
       if (isAgain || !errorReply(error)?.startsWith("MOVED")) throw error;
       await this.#update().catch(() => undefined);
-      return this.send(key, call, args, true);
+      return this.send(key, call, true);
     }
   }
 

@@ -1,6 +1,8 @@
 import { createClient, ErrorReply, RESP_TYPES } from "@redis/client";
 import { StoreFull, StoreUnavailable } from "../../ports/store-faults";
 import type { StoreMeter } from "../../ports/meters";
+import { createEntriesReader } from "./entries-connection";
+import type { StreamEntries } from "./entries-decoder";
 import type { Access, Address } from "./url";
 
 /** An argument of a command: text or exact bytes. */
@@ -33,6 +35,8 @@ export interface Redis {
    * far, including writes of other clients. Throws StoreUnavailable when too few replicas confirm in time.
    */
   confirmed(key: string, args: readonly Argument[]): Promise<Reply>;
+  /** Sends a command that reads the entries of the stream `key`, as `command` does. Decodes large replies faster. */
+  entries(key: string, args: readonly string[]): Promise<StreamEntries>;
   /**
    * Sends a command to every master. Throws when a master is unavailable, but only after all other masters have
    * answered.
@@ -92,6 +96,7 @@ export function createConnector({ roots, waitReplicas = 0, onError, meter }: Con
   const template = createTemplate();
   return (address: Address, options: ConnectionOptions): Connection => {
     const { access } = options;
+    const reportTo = options.onError ?? onError;
     const make = (): Client => {
       const client = template.duplicate({
         socket: socketOf(address, options, roots),
@@ -103,7 +108,19 @@ export function createConnector({ roots, waitReplicas = 0, onError, meter }: Con
     };
     // WAIT blocks all later commands on its connection, so confirmed commands use a separate connection.
     const waits = options.for === "commands" && waitReplicas > 0;
-    return toConnection(make(), waits ? make() : undefined, waitReplicas, options.onError ?? onError);
+    const entries = createEntriesReader({
+      address,
+      access,
+      roots,
+      answerTimeoutMs: ANSWER_TIMEOUT_MS,
+      commandsMax: COMMANDS_IN_FLIGHT_MAX,
+      onError: reportTo,
+    });
+    return toConnection(
+      { main: make(), waiting: waits ? make() : undefined, entries },
+      waitReplicas,
+      reportTo,
+    );
   };
 }
 
@@ -126,10 +143,16 @@ function createTemplate() {
 
 type Client = ReturnType<typeof createTemplate>;
 
-/** The connection to one server. `waiting` is the client for `confirmed`. Every call has a timeout. */
+interface Clients {
+  readonly main: Client;
+  /** The client for `confirmed`. */
+  readonly waiting: Client | undefined;
+  readonly entries: ReturnType<typeof createEntriesReader>;
+}
+
+/** The connection to one server. Every call has a timeout. */
 function toConnection(
-  main: Client,
-  waiting: Client | undefined,
+  { main, waiting, entries }: Clients,
   waitReplicas: number,
   onError: (error: Error) => void,
 ) {
@@ -168,11 +191,19 @@ function toConnection(
       if (replicas < waitReplicas) throw new StoreUnavailable("too few replicas have confirmed the write");
       return reply;
     },
+    async entries(args: readonly string[]): Promise<StreamEntries> {
+      // Without this check, the connection could reach a server that has replaced the server of `main`.
+      if (!main.isReady) throw new StoreUnavailable("Redis is unavailable");
+      return entries.read(args).catch((error: unknown) => {
+        throw faultOf(error);
+      });
+    },
     /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after reconnections. */
     async subscribe(pattern: string, heard: (channel: string) => void): Promise<void> {
       await answered(main.pSubscribe(pattern, (_message, channel) => heard(channel)));
     },
     close(): void {
+      entries.close();
       for (const client of clients) client.destroy();
     },
   };
@@ -219,13 +250,18 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
   try {
     return await Promise.race([reply, late]);
   } catch (error) {
-    if (error instanceof ErrorReply && error.message.startsWith("OOM")) {
-      throw new StoreFull(REDIS_IS_FULL, { cause: error });
-    }
-    throw isOutOfReach(error) ? new StoreUnavailable("Redis is unavailable", { cause: error }) : error;
+    throw faultOf(error);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns the error that a call throws for an error of a connection. */
+function faultOf(error: unknown): unknown {
+  if (error instanceof ErrorReply && error.message.startsWith("OOM")) {
+    return new StoreFull(REDIS_IS_FULL, { cause: error });
+  }
+  return isOutOfReach(error) ? new StoreUnavailable("Redis is unavailable", { cause: error }) : error;
 }
 
 /**

@@ -35,6 +35,7 @@ async function connectServer(
     isOneMaster: true,
     command: (_key, args) => commands.command(args),
     confirmed: (_key, args) => commands.confirmed(args),
+    entries: (_key, args) => commands.entries(args),
     everywhere: async (args) => [{ server: nameOf(address), reply: await commands.command(args) }],
     subscribe: messages.subscribe,
     async close() {

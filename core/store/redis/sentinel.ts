@@ -1,5 +1,5 @@
 import { StoreUnavailable } from "../../ports/store-faults";
-import { answered, errorReply, type Argument, type Connection, type Reply } from "./connection";
+import { answered, errorReply, type Argument, type Connection } from "./connection";
 import { Topology, type Call, type TopologyOptions } from "./topology";
 import { nameOf, type Address, type RedisTarget } from "./url";
 import { asList, asText } from "./reply";
@@ -46,10 +46,10 @@ export class WatchedMaster extends Topology {
     return this.#master?.messages;
   }
 
-  protected async send(_key: string, call: Call, args: readonly Argument[]): Promise<Reply> {
+  protected async send<Answer>(_key: string, call: Call<Answer>): Promise<Answer> {
     if (this.#master === undefined) throw new StoreUnavailable("no master is known");
     try {
-      return await this.#master.commands[call](args);
+      return await call(this.#master.commands);
     } catch (error) {
       if (errorReply(error)?.startsWith("READONLY")) {
         this.#leave();

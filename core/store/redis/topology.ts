@@ -1,8 +1,9 @@
 import { createWaker } from "../../domain/waker";
 import type { Argument, Connect, Connection, Redis, Reply, ServerReply } from "./connection";
+import type { StreamEntries } from "./entries-decoder";
 
-/** When a call to a master completes: after the master's reply, or after replicas have also confirmed the write. */
-export type Call = "command" | "confirmed";
+/** Sends a command on the connection to a master. */
+export type Call<Answer> = (master: Connection) => Promise<Answer>;
 
 export interface TopologyOptions {
   readonly connect: Connect;
@@ -50,7 +51,8 @@ export abstract class Topology implements Redis {
   /** Whether every master is known, and all connections are ready. */
   protected abstract isWhole(): boolean;
   protected abstract closeConnections(): void;
-  protected abstract send(key: string, call: Call, args: readonly Argument[]): Promise<Reply>;
+  /** Sends a command to the master that stores `key`. */
+  protected abstract send<Answer>(key: string, call: Call<Answer>): Promise<Answer>;
   abstract everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]>;
 
   async start(): Promise<this> {
@@ -60,11 +62,15 @@ export abstract class Topology implements Redis {
   }
 
   command(key: string, args: readonly Argument[]): Promise<Reply> {
-    return this.send(key, "command", args);
+    return this.send(key, (master) => master.command(args));
   }
 
   confirmed(key: string, args: readonly Argument[]): Promise<Reply> {
-    return this.send(key, "confirmed", args);
+    return this.send(key, (master) => master.confirmed(args));
+  }
+
+  entries(key: string, args: readonly string[]): Promise<StreamEntries> {
+    return this.send(key, (master) => master.entries(args));
   }
 
   async subscribe(pattern: string, heard: (channel: string) => void): Promise<void> {
