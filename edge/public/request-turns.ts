@@ -23,8 +23,11 @@ export interface WaitingMax {
 const WAITING_MAX: WaitingMax = { onConnection: 512, address: 4_096, all: 16_384 };
 
 interface Line {
-  /** The answer that must be sent before the next request starts. */
-  last: ServerResponse;
+  /**
+   * The answer that must be sent before the next request starts; undefined when it has been sent. So an idle connection
+   * does not keep its last request in memory: the garbage collector would copy a few KB for each connection.
+   */
+  last: ServerResponse | undefined;
   /** For each waiting request, the function that releases its room. */
   readonly waiting: Set<() => void>;
 }
@@ -52,8 +55,14 @@ export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX):
     });
   }
 
+  function forgetSent(this: ServerResponse): void {
+    const line = lines.get(this.req.socket);
+    if (line?.last === this) line.last = undefined;
+  }
+
   return (response, start, addressOf) => {
     const { socket } = response.req;
+    response.on("close", forgetSent);
     const line = lines.get(socket);
     if (line === undefined) {
       open(socket, response);
@@ -61,7 +70,7 @@ export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX):
     }
     const { last } = line;
     line.last = response;
-    if (last.closed) return start();
+    if (last === undefined) return start();
     const release =
       line.waiting.size < onConnection ? shares.acquire({ address: addressOf() }) : "connection";
     if (typeof release === "string") {
