@@ -83,15 +83,17 @@ export function createEdgeMetrics({ load, shield, unsent, refused, refusals, cre
   }
 
   /** Counts an answer, and records the duration of the request. */
+  const onAnswered = (endpoint: string, status: number, elapsedMs: number): void => {
+    count(endpoint, status);
+    durations(endpoint).observe(elapsedMs / MS_PER_SECOND);
+  };
   const onResponse: onResponseHookHandler = (request, reply, done) => {
-    const endpoint = ENDPOINTS.get(request.routeOptions.url) ?? NO_ENDPOINT;
-    count(endpoint, reply.statusCode);
-    durations(endpoint).observe(reply.elapsedTime / MS_PER_SECOND);
+    onAnswered(ENDPOINTS.get(request.routeOptions.url) ?? NO_ENDPOINT, reply.statusCode, reply.elapsedTime);
     done();
   };
   /** Counts the answer to a request that could not be parsed. */
   const onUnreadable = (status: number): void => count(NO_ENDPOINT, status);
-  return { contentType, text, onResponse, onUnreadable };
+  return { contentType, text, onAnswered, onResponse, onUnreadable };
 }
 
 function addFileMetrics(gauge: Metrics["gauge"], credentials: { readonly faults: number }): void {

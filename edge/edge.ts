@@ -16,10 +16,14 @@ import { CoreRefusesToken } from "./lane/core-unavailable";
 import { startDashboard, type Dashboard } from "./dashboard/dashboard";
 import { watchCore } from "./core-watch";
 import { createEdgeMetrics } from "./edge-metrics";
-import { addHooks } from "./public/hooks";
-import { createPublicListener } from "./public/public-listener";
+import { Hooks, type HooksOptions } from "./public/hooks";
+import { addHooks } from "./public/hooks-routes";
+import { createPublicListener, type PublicListenerOptions } from "./public/public-listener";
 import { createRefusalReports } from "./public/refusal-reports";
+import { createTurns } from "./public/request-turns";
+import { createTrust } from "./public/source-address";
 import { createUnsentPages } from "./public/unsent-pages";
+import { answerUsualRequests, type UsualRequestsOptions } from "./public/usual-requests";
 
 export interface Edge extends Required<Omit<Running, "failed">> {
   /** The port of the listener for bridges. */
@@ -57,21 +61,13 @@ export async function createEdge(
   const credentials = new CoreCredentials(config.core, log);
   const core = overrides.core ?? connectToCore(config, credentials, log);
   let stopping = false;
+  const isDraining = () => stopping;
   const report = (where: string, err: unknown) => log.error({ where, err }, "a request failed unexpectedly");
   const shield = createAddressShield();
   const unsent = createUnsentPages();
   const refusals = createRefusalReports(core.reportRefusals);
-  const app = createPublicListener({
-    trustProxy: config.trustProxy,
-    report,
-    onUnreadable: (status) => metrics.onUnreadable(status),
-    isDraining: () => stopping,
-  });
-  const refused = limitConnections(app.server, {
-    max: config.connectionsMax,
-    share: config.addressConnectionsMax,
-    trusted: config.trustProxy,
-  });
+  const onUnreadable = (status: number) => metrics.onUnreadable(status);
+  const { app, takeTurn, refused } = createBoundedListener(config, { report, onUnreadable, isDraining });
   const metrics = createEdgeMetrics({ load: core.load, shield, unsent, refused, refusals, credentials });
   const whyNotReady = async () => (stopping ? "stopping" : whyUnavailable(core));
   const health = await listenForProbes(config.healthListen, whyNotReady, metrics);
@@ -79,9 +75,17 @@ export async function createEdge(
   app.addHook("onResponse", metrics.onResponse);
   let dashboard: Dashboard | undefined;
   try {
-    await app.register(async (hooks) =>
-      addHooks(hooks, shieldCore(core, shield, refusals), unsent, refusals, tracing?.tracer),
-    );
+    await addEndpoints(app, {
+      core: shieldCore(core, shield, refusals),
+      unsent,
+      refusals,
+      tracer: tracing?.tracer,
+      report,
+      takeTurn,
+      isTrusted: createTrust(config.trustProxy),
+      isDraining,
+      onAnswered: metrics.onAnswered,
+    });
     await listening("EDGE_LISTEN", app.listen(config.listen));
     dashboard = await openDashboard(config, credentials, portOf(app), log, report);
   } catch (error) {
@@ -128,6 +132,27 @@ export async function createEdge(
       return closing;
     },
   };
+}
+
+/** Creates the listener for bridges, with bounds of its connections. */
+function createBoundedListener(
+  { trustProxy, connectionsMax, addressConnectionsMax }: EdgeConfig,
+  options: Omit<PublicListenerOptions, "trustProxy" | "takeTurn">,
+) {
+  const takeTurn = createTurns();
+  const app = createPublicListener({ ...options, trustProxy, takeTurn });
+  const bounds = { max: connectionsMax, share: addressConnectionsMax, trusted: trustProxy };
+  return { app, takeTurn, refused: limitConnections(app.server, bounds) };
+}
+
+/** Adds the two endpoints for bridges to the listener. */
+async function addEndpoints(
+  app: FastifyInstance,
+  options: HooksOptions & Omit<UsualRequestsOptions, "hooks">,
+): Promise<void> {
+  const hooks = new Hooks(options);
+  await app.register(async (scope) => addHooks(scope, hooks));
+  answerUsualRequests(app, { ...options, hooks });
 }
 
 function connectToCore(config: EdgeConfig, credentials: CoreCredentials, log: Logger): CoreClient {

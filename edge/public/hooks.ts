@@ -1,26 +1,20 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS } from "../../contract/errors";
-import { BODY_MAX_BYTES } from "../../contract/numbers";
-import { EdgeRefusal, Refusal, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
-import type { CoreClient } from "../lane/core-client";
+import { EdgeRefusal, Refusal, type Refused, type SignedPage } from "../../proto/gen/chatbridge/v1/bridge";
 import type { Span, Tracer } from "../../runtime/tracing/tracer";
+import type { CoreClient } from "../lane/core-client";
+import { CoreUnavailable } from "../lane/core-unavailable";
+import { answer, answerError } from "./answer";
 import { UNAVAILABLE } from "./error-body";
 import { jsonFault } from "./json-fault";
-import { sendError } from "./public-listener";
 import { readInboundEvent } from "./read-inbound-event";
 import { readJson } from "./read-json";
 import { readPollQuery } from "./read-poll-query";
-import type { RefusalReports } from "./refusal-reports";
 import { refusalAnswer } from "./refusal-answer";
-import { canonicalAddress } from "./source-address";
+import type { RefusalReports } from "./refusal-reports";
 import type { UnsentPages } from "./unsent-pages";
 
 const SIGNATURE_HEADER = "service-signature";
-/**
- * The edge replaces the Content-Type of every request with this type. Fastify caches the parser of a named type; with a
- * parser for "*", Fastify would parse the Content-Type header of every request.
- */
-const ANY_TYPE = "application/octet-stream";
 const ACCEPTED_BODY = '{"ok":true}';
 const ACCEPTED_HEADERS = [
   "content-type",
@@ -40,73 +34,112 @@ const SIGNED: ReadonlySet<Refusal> = new Set([
   Refusal.PUSH_WORKSPACE,
 ]);
 
-type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
+/** A request for one of the two endpoints. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The decoded path segment. */
+  readonly workspaceId: string;
+  /** The sender's address, in canonical form. */
+  readonly sourceAddress: string;
+}
 
-/** Adds the two endpoints of the public contract. Without a tracer, requests are not traced. */
-export function addHooks(
-  app: FastifyInstance,
-  core: CoreClient,
-  unsent: UnsentPages,
-  refusals: RefusalReports,
-  tracer: Tracer | undefined,
-): void {
-  readBodiesAsBytes(app);
+export interface HooksOptions {
+  readonly core: CoreClient;
+  readonly unsent: UnsentPages;
+  readonly refusals: RefusalReports;
+  /** Without a tracer, requests are not traced. */
+  readonly tracer: Tracer | undefined;
+  /** Is called with errors that are bugs. */
+  report(where: string, error: unknown): void;
+}
 
-  app.addHook("onError", (request, _reply, error, done) => {
-    if (error.statusCode === ERRORS.tooLarge.status) {
-      const bytes = Number(request.headers["content-length"]);
-      const sample = Number.isSafeInteger(bytes) ? { bytes } : {};
-      reportRefusal(refusals, request as HooksRequest, EdgeRefusal.TOO_LARGE, () => sample);
+/**
+ * Answers the requests for the two endpoints of the public contract. Writes to Node's own responses, because Fastify does
+ * not see the usual requests (see `answerUsualRequests`).
+ */
+export class Hooks {
+  readonly #options: HooksOptions;
+
+  constructor(options: HooksOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a POST. */
+  async post(exchange: Exchange, body: Buffer): Promise<void> {
+    try {
+      await this.#receive(exchange, body);
+    } catch (error) {
+      this.#fail(exchange, "/hooks/:workspaceId", error);
     }
-    done();
-  });
+  }
 
-  app.post("/hooks/:workspaceId", async (request: HooksRequest, reply) => {
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  /** Answers a poll. */
+  async poll(exchange: Exchange): Promise<void> {
+    try {
+      await this.#page(exchange);
+    } catch (error) {
+      this.#fail(exchange, "/hooks/:workspaceId/events", error);
+    }
+  }
+
+  /** Reports a POST that is refused without calling core. */
+  reportRefusal(
+    { workspaceId, sourceAddress }: Exchange,
+    reason: EdgeRefusal,
+    sample: () => { readonly message?: string; readonly bytes?: number },
+  ): void {
+    const { refusals } = this.#options;
+    refusals.add(workspaceId, reason, sourceAddress, () => ({ isPoll: false, ...sample() }));
+  }
+
+  async #receive(exchange: Exchange, body: Buffer): Promise<void> {
+    const { core, tracer } = this.#options;
+    const { request, response, workspaceId, sourceAddress } = exchange;
     const json = readJson(body); // check 1 in docs/checks.md
     if (json === undefined) {
-      reportRefusal(refusals, request, EdgeRefusal.NOT_JSON, () => ({ message: jsonFault(body) }));
-      return sendError(reply, ERRORS.notJson);
+      this.reportRefusal(exchange, EdgeRefusal.NOT_JSON, () => ({ message: jsonFault(body) }));
+      return answerError(response, ERRORS.notJson);
     }
     const reading = readInboundEvent(json.value); // check 7 in docs/checks.md; core reports a violation after check 6
-    const { workspaceId, sourceAddress, signature } = caller(request);
+    const signature = signatureOf(request);
     const span = tracer?.start(POST, "server", traceparent(request));
     const { outcome } = await core.receive(
       { workspaceId, sourceAddress, signature, body, reading },
       span?.traceparent,
     );
-    if (outcome?.$case === "refused") {
-      const answer = refusalAnswer(outcome.value);
-      if (span) endSpan(span, POST, workspaceId, answer.status, outcome.value);
-      return sendError(reply, answer);
-    }
+    if (outcome?.$case === "refused") return refuse(exchange, POST, span, outcome.value);
     if (span) endSpan(span, POST, workspaceId, 202);
-    sendPastFastify(reply, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
-  });
+    answer(response, 202, ACCEPTED_HEADERS, ACCEPTED_BODY);
+  }
 
-  app.get("/hooks/:workspaceId/events", async (request: HooksRequest, reply) => {
+  async #page(exchange: Exchange): Promise<void> {
+    const { core, tracer } = this.#options;
+    const { request, workspaceId, sourceAddress } = exchange;
     const queryString = rawQuery(request);
-    const { workspaceId: asked, sourceAddress, signature } = caller(request);
+    const signature = signatureOf(request);
     const span = tracer?.start(POLL, "server", traceparent(request));
     const reading = readPollQuery(queryString);
     const { outcome } = await core.poll(
-      { workspaceId: asked, sourceAddress, signature, queryString, reading },
+      { workspaceId, sourceAddress, signature, queryString, reading },
       span?.traceparent,
     );
-    if (outcome?.$case === "refused") {
-      const answer = refusalAnswer(outcome.value);
-      if (span) endSpan(span, POLL, asked, answer.status, outcome.value);
-      return sendError(reply, answer);
-    }
     if (outcome === undefined) throw new Error("core's answer to a poll has no outcome");
-    const { body, workspaceId, signature: pageSignature } = outcome.value;
-    const owner = { workspaceId, address: sourceAddress };
-    const hasRoom = unsent.add(reply.raw, body.length, owner);
+    if (outcome.$case === "refused") return refuse(exchange, POLL, span, outcome.value);
+    this.#sendPage(exchange, outcome.value, span);
+  }
+
+  #sendPage(
+    { response, sourceAddress }: Exchange,
+    { body, workspaceId, signature }: SignedPage,
+    span: Span | undefined,
+  ): void {
+    const hasRoom = this.#options.unsent.add(response, body.length, { workspaceId, address: sourceAddress });
     if (span) endSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);
-    if (!hasRoom) return sendError(reply, UNAVAILABLE);
+    if (!hasRoom) return answerError(response, UNAVAILABLE);
     const headers = [
       "service-signature",
-      pageSignature,
+      signature,
       "service-workspace",
       workspaceId,
       "content-type",
@@ -114,50 +147,37 @@ export function addHooks(
       "content-length",
       String(body.length),
     ];
-    sendPastFastify(reply, 200, headers, body);
-  });
+    answer(response, 200, headers, body);
+  }
+
+  #fail({ response }: Exchange, route: string, error: unknown): void {
+    if (error instanceof CoreUnavailable) return answerError(response, UNAVAILABLE);
+    this.#options.report(route, error);
+    if (response.headersSent) response.destroy();
+    else answerError(response, ERRORS.internal);
+  }
 }
 
-/** Makes the app read each body as bytes, whatever its Content-Type or Content-Encoding says: nothing is decompressed (gzip). */
-function readBodiesAsBytes(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    ANY_TYPE,
-    { parseAs: "buffer", bodyLimit: BODY_MAX_BYTES },
-    (_request, body, done) => done(null, body),
-  );
-  app.addHook("onRequest", (request, _reply, done) => {
-    request.headers["content-type"] = ANY_TYPE;
-    done();
-  });
-}
-
-/** Reports a post that is refused without calling core. */
-function reportRefusal(
-  refusals: RefusalReports,
-  request: HooksRequest,
-  reason: EdgeRefusal,
-  sample: () => { readonly message?: string; readonly bytes?: number },
+/** Answers a request that core has refused. */
+function refuse(
+  { response, workspaceId }: Exchange,
+  name: typeof POST | typeof POLL,
+  span: Span | undefined,
+  refused: Refused,
 ): void {
-  const { workspaceId, sourceAddress } = caller(request);
-  refusals.add(workspaceId, reason, sourceAddress, () => ({ isPoll: false, ...sample() }));
+  const error = refusalAnswer(refused);
+  if (span) endSpan(span, name, workspaceId, error.status, refused);
+  answerError(response, error);
 }
 
-/**
- * Returns the parts of a request that core needs to check the caller. Node joins repeated headers, so two signatures
- * become one malformed signature.
- */
-function caller(request: HooksRequest) {
-  const signature = request.headers[SIGNATURE_HEADER];
-  return {
-    workspaceId: request.params.workspaceId,
-    sourceAddress: canonicalAddress(request.ip, request.socket.remoteAddress),
-    signature: typeof signature === "string" ? signature : undefined,
-  };
+/** Returns the signature. Node joins repeated headers, so two signatures become one malformed signature. */
+function signatureOf({ headers }: IncomingMessage): string | undefined {
+  const signature = headers[SIGNATURE_HEADER];
+  return typeof signature === "string" ? signature : undefined;
 }
 
 /** Returns the context of the trace that the request continues. */
-function traceparent({ headers }: FastifyRequest): string | undefined {
+function traceparent({ headers }: IncomingMessage): string | undefined {
   return typeof headers["traceparent"] === "string" ? headers["traceparent"] : undefined;
 }
 
@@ -183,25 +203,7 @@ function endSpan(
 }
 
 /** Returns the query string: everything after the first "?" of the URL, exactly as sent. */
-function rawQuery(request: FastifyRequest): string {
-  const url = request.raw.url ?? "";
+function rawQuery({ url = "" }: IncomingMessage): string {
   const at = url.indexOf("?");
   return at < 0 ? "" : url.slice(at + 1);
-}
-
-/**
- * Sends an answer without Fastify's serialization and without its onSend hooks, which this app does not use. The
- * onResponse hooks and the listeners of the raw response still run. Throws when a header is invalid; Fastify then
- * answers with 500.
- * @param headers alternating names and values
- */
-function sendPastFastify(
-  reply: FastifyReply,
-  status: number,
-  headers: string[],
-  body: Uint8Array | string,
-): void {
-  reply.raw.writeHead(status, headers);
-  reply.hijack();
-  reply.raw.end(body);
 }

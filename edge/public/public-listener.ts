@@ -6,11 +6,12 @@ import { HEADERS_MAX_BYTES } from "../../contract/numbers";
 import { REQUEST_TIMEOUTS } from "../../runtime/request-timeouts";
 import { CoreUnavailable } from "../lane/core-unavailable";
 import { errorBody, UNAVAILABLE, type ErrorAnswer } from "./error-body";
-import { createTurns } from "./request-turns";
-import { canonicalAddress } from "./source-address";
+import { createTurns, type TakeTurn } from "./request-turns";
+import { canonicalAddress, createTrust } from "./source-address";
 
 export interface PublicListenerOptions {
   readonly trustProxy: readonly string[];
+  readonly takeTurn?: TakeTurn;
   /** Is called with the status of the answer to a request that could not be parsed. */
   onUnreadable?(status: number): void;
   /** Milliseconds after which a connection is closed if the client does not read any of the answer. */
@@ -36,9 +37,10 @@ export function createPublicListener({
   onUnreadable,
   isDraining = () => false,
   stalledMs = STALLED_MS,
+  takeTurn = createTurns(),
 }: PublicListenerOptions): FastifyInstance {
   const app = fastify({
-    trustProxy: trustProxy.length === 0 ? false : [...trustProxy],
+    trustProxy: createTrust(trustProxy) ?? false,
     requestTimeout: REQUEST_TIMEOUTS.requestTimeout,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionTimeout: stalledMs,
@@ -75,7 +77,6 @@ export function createPublicListener({
     if (isDraining()) void reply.raw.setHeader("connection", "close");
     done();
   });
-  const takeTurn = createTurns();
   app.addHook("onRequest", (request, reply, done) =>
     takeTurn(reply.raw, done, () => canonicalAddress(request.ip, request.socket.remoteAddress)),
   );
@@ -104,7 +105,7 @@ export function createPublicListener({
 }
 
 /** Returns the number of Host headers. Counts the raw headers, because `headers` has only the first Host header. */
-function countHosts(rawHeaders: readonly string[]): number {
+export function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   // Names and values alternate.
   for (let i = 0; i < rawHeaders.length; i += 2) {

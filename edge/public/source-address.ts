@@ -1,5 +1,39 @@
+import type { IncomingMessage } from "node:http";
 import { isIPv4 } from "node:net";
+import proxyAddr from "@fastify/proxy-addr";
 import ipaddr from "ipaddr.js";
+import { LRUCache } from "lru-cache";
+
+/** Returns whether a proxy at `address` is trusted to name the sender in `X-Forwarded-For`. */
+export type IsTrusted = (address: string, hop: number) => boolean;
+
+/** Maximum number of addresses whose trust is remembered, and maximum characters of such an address. */
+const REMEMBERED_MAX = 1_000;
+const REMEMBERED_CHARACTERS_MAX = 45;
+
+/**
+ * Returns a function that tells the proxies of `TRUST_PROXY` from other senders; undefined if there are no proxies. The
+ * function remembers its results, because parsing an address takes longer than the rest of the check.
+ */
+export function createTrust(trustProxy: readonly string[]): IsTrusted | undefined {
+  if (trustProxy.length === 0) return undefined;
+  const isTrusted = proxyAddr.compile([...trustProxy]);
+  const remembered = new LRUCache<string, boolean>({ max: REMEMBERED_MAX });
+  return (address, hop) => {
+    const known = remembered.get(address);
+    if (known !== undefined) return known;
+    const result = isTrusted(address, hop);
+    // The socket of a sender who has disconnected has no address.
+    if (address !== undefined && address.length <= REMEMBERED_CHARACTERS_MAX) remembered.set(address, result);
+    return result;
+  };
+}
+
+/** Returns the address of a request's sender in canonical form, as Fastify's `request.ip` and `canonicalAddress` do. */
+export function sourceAddress(request: IncomingMessage, isTrusted: IsTrusted | undefined): string {
+  const { remoteAddress } = request.socket;
+  return canonicalAddress(isTrusted ? proxyAddr(request, isTrusted) : remoteAddress, remoteAddress);
+}
 
 /**
  * Returns the sender's address in canonical form: IPv4-mapped addresses as IPv4, and other IPv6 addresses compressed,
