@@ -1,4 +1,5 @@
 import { asList, asText } from "../../core/store/redis/reply";
+import { storeFacts } from "./held-facts";
 import { evaluate, keyOf, type TestStore } from "./store";
 
 /** Returns the sequence and the JSON of each held event. */
@@ -30,14 +31,14 @@ export async function holdSince(
   workspaceId: string,
   events: readonly { readonly sequence: number }[],
 ): Promise<void> {
-  const [held, state] = ["held", "st"].map((kind) => keyOf(store, workspaceId, kind));
+  const held = keyOf(store, workspaceId, "held");
+  const texts = events.map((event) => JSON.stringify(event));
   for (const [i, event] of events.entries()) {
-    const fields = [String(i + 1), JSON.stringify(event)];
-    await store.redis.command("", ["XADD", held ?? "", `${event.sequence}-0`, ...fields]);
+    await store.redis.command("", ["XADD", held, `${event.sequence}-0`, String(i + 1), texts[i] ?? ""]);
   }
-  const [first, last] = [events[0], events.at(-1)].map((event) => String(event?.sequence));
-  const fields = ["sequence", last, "held", last, "oldest", first, "total", events.length].map(String);
-  await store.redis.command("", ["HSET", state ?? "", ...fields]);
+  const [first = 0, last = 0] = [events[0], events.at(-1)].map((event) => event?.sequence);
+  const largest = Math.max(...texts.map((text) => Buffer.byteLength(text)));
+  await storeFacts(store, workspaceId, { held: last, oldest: first, total: events.length, largest });
 }
 
 /**
@@ -57,9 +58,14 @@ export function timePasses(store: TestStore, workspaceId: string, us: number): P
       end
       if #entries > 0 then redis.call('PEXPIRE', held, string.format('%.0f', left)) end
     end
-    for _, field in ipairs({ 'sequence', 'held', 'gone', 'oldest', 'served' }) do
-      local at = redis.call('HGET', state, field)
-      if at then redis.call('HSET', state, field, string.format('%.0f', tonumber(at) - us)) end
+    local assigned = redis.call('HGET', state, 'sequence')
+    if assigned then redis.call('HSET', state, 'sequence', string.format('%.0f', tonumber(assigned) - us)) end
+    local packed = redis.call('HGET', state, 'facts')
+    if packed then
+      local function earlier(sequence) return sequence > 0 and sequence - us or 0 end
+      local gone, oldest, last, total, largest, served = struct.unpack('<dddddd', packed)
+      redis.call('HSET', state, 'facts', struct.pack('<dddddd', earlier(gone), earlier(oldest), earlier(last), total,
+        largest, earlier(served)))
     end`;
   const keys = ["held", "st"].map((kind) => keyOf(store, workspaceId, kind));
   return evaluate(store, script, keys, us);

@@ -216,6 +216,40 @@ testFormatOne(
   },
 );
 
+testFormatOne(
+  "sequences keep rising, and served events stay served, after a migration and after a migration back",
+  async () => {
+    await old.setClock(nowUs() + HOUR_US);
+    const workspace = await old.add();
+    const [first] = await old.publish(workspace, ["from an hour ahead"]);
+    await migrate(2);
+    const sequences = await withStore(async (store) => {
+      const publish = async () =>
+        sequenceOf(await store.outboundEvents.publish(publication(workspace.id, "new")));
+      const second = await publish();
+      await readNew(store, workspace, "oldest", 10);
+      return [first?.sequence ?? 0, second, await publish()];
+    });
+    await migrate(1);
+    await old.load();
+    await old.setClock(nowUs());
+    for (const [field, value] of [
+      ["served", sequences[1]],
+      ["held", sequences[2]],
+      ["facts", 0],
+    ] as const) {
+      expect([field, await readState(workspace, field)]).toEqual([field, value]);
+    }
+    const [last] = await old.publish(workspace, ["from now"]);
+    sequences.push(last?.sequence ?? 0);
+    expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
+    await migrate(2);
+    await withStore(async (store) => {
+      expect((await store.pollWatch.health(workspace.id)).waiting).toBe(2);
+    });
+  },
+);
+
 testFormatOne("a migration waits until the leases of a crashed core are gone", async () => {
   const lease = `${old.keys.prefix(3)}:lease:!cores`;
   await old.redis.command(lease, ["SET", lease, "token of a crashed core"]);

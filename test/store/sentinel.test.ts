@@ -65,11 +65,12 @@ async function untilUsed(server: RedisNode): Promise<void> {
 /** Waits until the test's own connection uses the new master, and the new master has a newly published event. */
 async function untilPublished(master: RedisNode): Promise<void> {
   await untilUsed(master);
-  const state = `${prefixOf(store, id)}:st:${id}`;
+  const held = `${prefixOf(store, id)}:held:${id}`;
   await until("the new master has a published event", async () => {
     const sequence = await publish().catch(unlessAway);
     if (sequence !== undefined) expect(sequence).toBeGreaterThan(last);
-    return (await master.command("HGET", state, "sequence")) === String(sequence);
+    const newest = await master.command("XREVRANGE", held, "+", "-", "COUNT", "1");
+    return JSON.stringify(newest).startsWith(`[["${sequence}-0"`);
   });
 }
 

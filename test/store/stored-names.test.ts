@@ -1,6 +1,7 @@
 import { OPERATOR_EVENT_EVERY_MS } from "../../core/domain/operator-event";
 import type { Workspace } from "../../core/domain/workspace";
 import { asNumber } from "../../core/store/redis/reply";
+import { readFacts, storeFacts } from "../harness/held-facts";
 import { deliveryOf, pushQueueOf } from "../harness/push-queue";
 import { addWorkspace, keyOf, readPage, testClock, testStore, texts } from "../harness/store";
 
@@ -21,7 +22,14 @@ const STORED_NAMES = (
 const nowMs = (): number => clock.us / US_PER_MS;
 
 /** Stores fields of a workspace's state as a core of an older release did. */
-async function storeFields({ id }: Workspace, fields: Record<string, number | string>): Promise<void> {
+async function storeFields({ id }: Workspace, given: Record<string, number | string>): Promise<void> {
+  const { gone, oldest, held, total, largest, served, ...fields } = given;
+  const facts = Object.entries({ gone, oldest, held, total, largest, served });
+  await storeFacts(
+    store,
+    id,
+    Object.fromEntries(facts.flatMap(([k, v]) => (v === undefined ? [] : [[k, Number(v)]]))),
+  );
   const pairs = Object.entries(fields).flat().map(String);
   await store.redis.command("", ["HSET", keyOf(store, id, "st"), ...pairs]);
 }
@@ -30,8 +38,13 @@ async function storeFields({ id }: Workspace, fields: Record<string, number | st
 async function readFields({ id }: Workspace): Promise<Readonly<Record<string, string>>> {
   const pairs = await texts(store, "HGETALL", keyOf(store, id, "st"));
   const fields = Object.fromEntries(pairs.flatMap((name, i) => (i % 2 ? [] : [[name, pairs[i + 1] ?? ""]])));
+  delete fields.facts;
   for (const name of Object.keys(fields)) expect(STORED_NAMES).toContain(name);
-  return fields;
+  const facts = await readFacts(store, id);
+  // The sequence of a held event counts as assigned, if it is the higher one.
+  const sequence = Math.max(Number(fields.sequence ?? 0), facts.held ?? 0);
+  const numbers = Object.entries({ ...facts, sequence }).map(([name, value]) => [name, String(value)]);
+  return { ...fields, ...(Object.fromEntries(numbers) as Record<string, string>) };
 }
 
 const eventsOf = async (workspace: Workspace) => {

@@ -6,15 +6,23 @@ const ROOT = join(__dirname, "../..");
 const RECORDED = "test/unit/stored-forms.txt";
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
-/** Returns the names and types of all keys, from the table in keys.ts, and the stored names of all fields of the state. */
+/**
+ * Returns the names and types of all keys, from the table in keys.ts, the stored names of all fields of the state, and
+ * the places of the facts that are packed in one field.
+ */
 function storedForms(): readonly string[] {
   const rows = [...read("core/store/keys.ts").matchAll(/^ \* \| (`:[^|]*?) *\| *([^|]*?) *\|/gm)];
-  const fields = /^local STATE = \{$(.*?)^\}$/ms.exec(read("core/store/functions/state.lua"))?.[1] ?? "";
+  const state = read("core/store/functions/state.lua");
+  const [fields = "", facts = ""] = ["STATE", "HELD_FACTS"].map(
+    (name) => new RegExp(`^local ${name} = \\{$(.*?)^\\}$`, "ms").exec(state)?.[1],
+  );
   return [
     ...rows.map(([, name = "", type = ""]) => `key ${name} ${type}`),
     ...[...fields.matchAll(/^ {2}(\w+) = '(\w+)',$/gm)].map(
       ([, name = "", stored = ""]) => `field ${name} ${stored}`,
     ),
+    ...[...facts.matchAll(/^ {2}'(\w+)',$/gm)].map(([, name = ""], place) => `held fact ${place} ${name}`),
+    `format of held facts ${/FACTS_FORMAT = '(.*)'/.exec(state)?.[1] ?? ""}`,
   ].toSorted();
 }
 

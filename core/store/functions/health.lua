@@ -31,7 +31,7 @@ end
 -- the workspace before the poll, and `run` is the result of log_poll.
 local function note_poll(prefix, workspace, now, state, through, run)
   local key, failing = state_key(prefix, workspace), state.polls_failing_ms
-  local last_held, served_through = state.last_held or 0, state.served_through or 0
+  local last_held, served_through = state.last_held, state.served_through
   through = math.min(last_held, math.max(served_through, through))
   local is_idle = run and state.poll_run and through == served_through and last_held == served_through and not failing
   -- After a poll, every workspace is healthy or recovered. If the clock has stepped back, the entry in `:turns` may be too
@@ -42,7 +42,11 @@ local function note_poll(prefix, workspace, now, state, through, run)
     if not is_settled then settle(prefix, workspace, now) end
     return
   end
-  redis.call('HSET', key, STATE.polled_us, digits(now), STATE.served_through, digits(through))
+  redis.call('HSET', key, STATE.polled_us, digits(now))
+  if through > served_through then
+    state.served_through = through
+    redis.call('HSET', key, STATE.held_facts, pack_facts(state))
+  end
   if run then redis.call('HSET', key, STATE.poll_run, run) end
   if failing then
     redis.call('HDEL', key, STATE.polls_failing_ms)

@@ -30,17 +30,17 @@ local function waiting(prefix, workspace, now, state)
 end
 
 -- Removes events that are a day old. If the stream itself is lost, all of its events count as
--- removed. `state` contains `last_held`, `expired_through` and `oldest_held`, so the function
+-- removed. `state` contains all facts about held events, so the function
 -- reads no event when there is nothing to remove. The function updates `expired_through` and `oldest_held`. If
 -- `is_there` is true, the function does not check that the stream exists, because the caller makes this check later.
 -- Returns whether an event was removed.
 local function drop_expired(prefix, workspace, now, state, is_there)
-  local last_held, expired_through = state.last_held or 0, state.expired_through or 0
+  local last_held, expired_through = state.last_held, state.expired_through
   if last_held <= expired_through then return false end
   local key, cutoff = held_key(prefix, workspace), now - HOLD_US
   local through, left = last_held, nil
   if last_held > cutoff and (is_there or redis.call('EXISTS', key) == 1) then
-    if (state.oldest_held or 0) > cutoff then return false end
+    if state.oldest_held > cutoff then return false end
     local expired = redis.call('XREVRANGE', key, digits(cutoff), '-', 'COUNT', 1)[1]
     through = expired and sequence_of(expired) or expired_through
     redis.call('XTRIM', key, 'MINID', digits(cutoff + 1))
@@ -49,8 +49,7 @@ local function drop_expired(prefix, workspace, now, state, is_there)
     redis.call('UNLINK', key)
   end
   state.expired_through, state.oldest_held = through, left and sequence_of(left) or last_held
-  redis.call('HSET', state_key(prefix, workspace), STATE.expired_through, digits(through),
-    STATE.oldest_held, digits(state.oldest_held))
+  redis.call('HSET', state_key(prefix, workspace), STATE.held_facts, pack_facts(state))
   return through > expired_through
 end
 

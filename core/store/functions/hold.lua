@@ -6,9 +6,6 @@
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
 
--- Maximum size in bytes of an event, used instead of `largest_held` if the state of a workspace lacks that field.
-local EVENT_MAX_BYTES = 65536
-
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, the entries of the page (nil for a large page), and
 -- the first entry.
@@ -25,8 +22,7 @@ end
 
 local function page(prefix, now, workspace, from, limit, state)
   drop_expired(prefix, workspace, now, state)
-  local last_held, expired_through = state.last_held or 0, state.expired_through or 0
-  local largest = state.largest_held or EVENT_MAX_BYTES
+  local last_held, expired_through, largest = state.last_held, state.expired_through, state.largest_held
   local function note(through, events, first)
     note_poll(prefix, workspace, now, state, through, log_poll(prefix, workspace, now, state, events, first))
   end
@@ -38,7 +34,7 @@ local function page(prefix, now, workspace, from, limit, state)
   local start = math.max(after, expired_through)
   local events, waiting, entries, first = 0, 0, {}, nil
   if last_held > start then
-    events, waiting, entries, first = find_events(prefix, workspace, start, limit, state.held_total or 0)
+    events, waiting, entries, first = find_events(prefix, workspace, start, limit, state.held_total)
   end
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < expired_through and 1 or 0
@@ -61,8 +57,15 @@ local function page(prefix, now, workspace, from, limit, state)
   return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
 end
 
-local read_poll_state = state_reader('version', 'last_held', 'expired_through', 'served_through', 'polls_failing_ms',
-  'oldest_held', 'poll_run', 'polled_us', 'held_total', 'largest_held', 'listed')
+-- Reads the fields that a poll needs. The facts about held events are numbers even if none was ever held.
+local function read_poll_state(prefix, workspace)
+  local values = redis.call('HMGET', state_key(prefix, workspace), STATE.held_facts, STATE.version, STATE.listed,
+    STATE.polled_us, STATE.poll_run, STATE.polls_failing_ms)
+  local expired_through, oldest_held, last_held, held_total, largest_held, served_through = unpack_facts(values[1])
+  return { expired_through = expired_through, oldest_held = oldest_held, last_held = last_held, held_total = held_total,
+    largest_held = largest_held, served_through = served_through, version = values[2] or nil, listed = values[3] or nil,
+    polled_us = tonumber(values[4]), poll_run = values[5] or nil, polls_failing_ms = tonumber(values[6]) }
+end
 
 -- Answers polls: performs checks 2 and 6 of docs/checks.md, then reads the page.
 -- ARGV: maximum requests per second from one address, and for one workspace. Then for each
@@ -103,31 +106,37 @@ local HELD_ENTRY_BYTES = 55
 -- Minimum milliseconds between two writes of the time of the last refused event.
 local REFUSED_NOTED_EVERY_MS = 10000
 
--- Returns the next sequence of a workspace after `last` (nil for none): the clock in
+-- Returns the next sequence of a workspace after `last` (0 for none): the clock in
 -- microseconds, or `last` + 1 when the clock is not ahead of `last`.
 local function next_sequence(last, now)
-  return math.max((last or 0) + 1, now)
+  return math.max(last + 1, now)
 end
 
-local read_publish_state = state_reader('mode', 'last_sequence', 'last_held', 'expired_through', 'served_through',
-  'oldest_held', 'held_total', 'largest_held', 'listed')
+-- Reads the fields that publishing needs. The facts about held events are numbers even if none was ever held.
+local function read_publish_state(prefix, workspace)
+  local values = redis.call('HMGET', state_key(prefix, workspace), STATE.held_facts, STATE.mode, STATE.last_sequence,
+    STATE.listed)
+  local expired_through, oldest_held, last_held, held_total, largest_held, served_through = unpack_facts(values[1])
+  return { expired_through = expired_through, oldest_held = oldest_held, last_held = last_held, held_total = held_total,
+    largest_held = largest_held, served_through = served_through, mode = values[2] or nil,
+    last_sequence = math.max(tonumber(values[3]) or 0, last_held), listed = values[4] or nil,
+    -- What `publish` notes about the workspace during a call.
+    fresh = {}, pending = 0, held_key = held_key(prefix, workspace), assigned = nil }
+end
 
 -- Holds new events of a workspace. `state` is the result of read_publish_state. `fresh` lists the events as for
 -- append_held.
 local function hold(prefix, now, workspace, state, fresh)
   drop_expired(prefix, workspace, now, state, true)
-  local last_held, expired_through = state.last_held or 0, state.expired_through or 0
-  local stream_end = last_held > expired_through and last_held or nil
-  local total, is_lost = append_held(prefix, workspace, stream_end, state.held_total or 0, fresh)
-  if is_lost then expired_through = last_held end
-  local is_first = last_held <= expired_through
-  local largest = is_first and 0 or state.largest_held or EVENT_MAX_BYTES
-  for i = 2, #fresh, 3 do largest = math.max(largest, #fresh[i]) end
-  local key, last = state_key(prefix, workspace), fresh[#fresh - 2]
-  redis.call('HSET', key, STATE.last_sequence, last, STATE.last_held, last, STATE.held_total, total,
-    STATE.largest_held, largest)
-  if is_first then redis.call('HSET', key, STATE.oldest_held, fresh[1], STATE.expired_through, expired_through) end
-  if last_held <= math.max(state.served_through or 0, expired_through) then
+  local before = state.last_held
+  local is_empty = before <= state.expired_through
+  local total, is_lost = append_held(prefix, workspace, not is_empty and before or nil, state.held_total, fresh)
+  if is_lost then state.expired_through = before end
+  if is_empty or is_lost then state.oldest_held, state.largest_held = tonumber(fresh[1]), 0 end
+  for i = 2, #fresh, 3 do state.largest_held = math.max(state.largest_held, #fresh[i]) end
+  state.last_held, state.held_total = tonumber(fresh[#fresh - 2]), total
+  redis.call('HSET', state_key(prefix, workspace), STATE.held_facts, pack_facts(state))
+  if before <= math.max(state.served_through, state.expired_through) then
     begin_waiting(prefix, workspace, now)
     if not is_good(state.listed) then settle(prefix, workspace, now) end
   end
@@ -252,7 +261,6 @@ register('publish', function(keys, args, next_body)
     local state = states[workspace]
     if not state then
       state = read_publish_state(prefix, workspace)
-      state.fresh, state.pending, state.held_key = {}, 0, held_key(prefix, workspace)
       states[workspace] = state
     end
     local mode, answer, bytes = state.mode, nil, nil

@@ -1,5 +1,5 @@
--- The steps of a migration between formats 1 and 2. Only held events have different forms: see blocks.lua and held.lua.
--- The other differences are keys and fields that only one of the formats has.
+-- The steps of a migration between formats 1 and 2. Only held events and the facts about them have different forms: see
+-- blocks.lua, held.lua and state.lua. The other differences are keys and fields that only one of the formats has.
 --
 -- Each step is atomic, and continues where the step before has stopped, also after a crash. Within a workspace, the
 -- oldest events are converted first. The hash `:migration` of a shard counts what was converted, in the same step, so
@@ -17,7 +17,37 @@ local function add_counts(prefix, counts)
   end
 end
 
-local read_stream_state = state_reader('expired_through', 'held_total', 'largest_held')
+-- In format 1, each fact about held events is a field of the state. These are the fields, in the order of HELD_FACTS.
+local FACTS_IN_1 = { 'gone', 'oldest', 'held', 'total', 'largest', 'served' }
+
+-- Reads the facts about held events of a workspace, in either format. Also returns whether their form is that of
+-- format 1. Within a workspace, a migration to format 2 converts them first, and a migration to format 1 last.
+local function read_facts(prefix, workspace)
+  local key = state_key(prefix, workspace)
+  local packed, state = redis.call('HGET', key, STATE.held_facts), {}
+  local facts = packed and { unpack_facts(packed) } or redis.call('HMGET', key, unpack(FACTS_IN_1))
+  for i, name in ipairs(HELD_FACTS) do state[name] = tonumber(facts[i]) or 0 end
+  return state, not packed
+end
+
+local function facts_to_2(prefix, workspace)
+  local key, state, is_in_1 = state_key(prefix, workspace), read_facts(prefix, workspace)
+  if not is_in_1 then return end
+  if redis.call('HDEL', key, unpack(FACTS_IN_1)) > 0 then redis.call('HSET', key, STATE.held_facts, pack_facts(state)) end
+end
+
+local read_assigned = state_reader('last_sequence')
+
+local function facts_to_1(prefix, workspace)
+  local key, state, is_in_1 = state_key(prefix, workspace), read_facts(prefix, workspace)
+  if is_in_1 then return end
+  local last = math.max(state.last_held, read_assigned(prefix, workspace).last_sequence or 0)
+  redis.call('HSET', key, STATE.last_sequence, digits(last))
+  for i, name in ipairs(HELD_FACTS) do
+    if state[name] > 0 then redis.call('HSET', key, FACTS_IN_1[i], digits(state[name])) end
+  end
+  redis.call('HDEL', key, STATE.held_facts)
+end
 
 -- Returns the sequence of the last event in a stream; 0 if it is empty.
 local function last_in_stream(key)
@@ -38,7 +68,7 @@ local function each_event(index, visit)
   end
 end
 
--- Moves the events of one block to the stream. `state` is the result of read_stream_state, with the sequence of the last
+-- Moves the events of one block to the stream. `state` contains the facts about held events, with the sequence of the last
 -- event in the stream as `last`. Returns the block's bytes.
 local function move_block(prefix, workspace, now, state, index, id)
   local key = held_key(prefix, workspace)
@@ -46,14 +76,14 @@ local function move_block(prefix, workspace, now, state, index, id)
   local counts, cutoff = { converted = 0, expired = 0, unserved = 0 }, now - HOLD_US
   each_event(index, function(sequence, first, last)
     -- Format 2 can serve an event only after the events that expired, and after the events of the stream.
-    local is_servable = last <= #block and sequence > (state.expired_through or 0) and sequence > state.last
+    local is_servable = last <= #block and sequence > state.expired_through and sequence > state.last
     if is_servable then
-      state.held_total, state.last = (state.held_total or 0) + 1, sequence
-      state.largest_held = math.max(state.largest_held or 0, last - first + 1)
+      state.held_total, state.last = state.held_total + 1, sequence
+      state.largest_held = math.max(state.largest_held, last - first + 1)
       redis.call('XADD', key, digits(sequence), digits(state.held_total), string.sub(block, first, last), 'by', '')
     elseif last > #block and state.last == 0 then
       -- The JSON is missing. With this value, the next poll reports a gap.
-      state.expired_through = math.max(state.expired_through or 0, sequence)
+      state.expired_through = math.max(state.expired_through, sequence)
     end
     local name = sequence <= cutoff and 'expired' or is_servable and 'converted' or 'unserved'
     counts[name] = counts[name] + 1
@@ -81,18 +111,17 @@ end
 register('to_2', function(keys, args)
   local prefix, workspace, left = keys[1], args[1], tonumber(args[2])
   local now, key = clock(), held_key(prefix, workspace)
+  facts_to_2(prefix, workspace)
   local index, id = oldest_block(prefix, workspace)
   if index then
-    local state = read_stream_state(prefix, workspace)
+    local state = read_facts(prefix, workspace)
     state.last = last_in_stream(key)
-    if state.last > 0 and not state.largest_held then state.largest_held = LARGEST_UNKNOWN end
+    if state.last > 0 and state.largest_held == 0 then state.largest_held = LARGEST_UNKNOWN end
     while index and left > 0 do
       left = left - move_block(prefix, workspace, now, state, index, id)
       index, id = oldest_block(prefix, workspace)
     end
-    for _, name in ipairs({ 'expired_through', 'held_total', 'largest_held' }) do
-      if state[name] then redis.call('HSET', state_key(prefix, workspace), STATE[name], digits(state[name])) end
-    end
+    redis.call('HSET', state_key(prefix, workspace), STATE.held_facts, pack_facts(state))
     if state.last > 0 then redis.call('EXPIREAT', key, digits((state.last + HOUR_US + HOLD_US) / MICROSECONDS)) end
   end
   if index then return 0 end
@@ -133,6 +162,7 @@ register('to_1', function(keys, args)
     local entries = redis.call('XRANGE', key, '-', '+', 'COUNT', ENTRIES_AT_ONCE)
     if #entries == 0 then
       redis.call('UNLINK', key)
+      facts_to_1(prefix, workspace)
       end_poll_run(prefix, workspace)
       each_new_result(prefix, workspace, function(id) redis.call('XDEL', prefix .. ':log:' .. workspace, id) end)
       return 1
@@ -197,7 +227,7 @@ end, { 'allow-oom' })
 register('survey_2', function(keys, args)
   local prefix, workspace = keys[1], args[1]
   local converted, expired, unserved, cutoff = 0, 0, 0, clock() - HOLD_US
-  local through = math.max(read_stream_state(prefix, workspace).expired_through or 0, last_in_stream(held_key(prefix, workspace)))
+  local through = math.max(read_facts(prefix, workspace).expired_through, last_in_stream(held_key(prefix, workspace)))
   each_block(prefix, workspace, function(index)
     local bytes = redis.call('STRLEN', block_key(prefix, workspace, index))
     each_event(index, function(sequence, _, last)
@@ -214,7 +244,7 @@ end, { 'no-writes' })
 register('survey_1', function(keys, args)
   local prefix, workspace = keys[1], args[1]
   local key, results = held_key(prefix, workspace), 0
-  local total = read_stream_state(prefix, workspace).held_total or 0
+  local total = read_facts(prefix, workspace).held_total
   local _, converted = events_after(prefix, workspace, clock() - HOLD_US, 1, total)
   each_new_result(prefix, workspace, function() results = results + 1 end)
   local function size(command, name) return redis.call(command, prefix .. ':' .. name .. ':' .. workspace) end

@@ -1,0 +1,26 @@
+import { asBytes } from "../../core/store/redis/reply";
+import { keyOf, type TestStore } from "./store";
+
+/** The facts about held events, in the order in which the field `facts` of a workspace's state contains them. */
+const FACTS = ["gone", "oldest", "held", "total", "largest", "served"] as const;
+const FACT_BYTES = 8;
+
+/** Facts about the held events of a workspace: sequences, the number of events, and the size of the largest one. */
+export type HeldFacts = Readonly<Partial<Record<(typeof FACTS)[number], number>>>;
+
+/** Reads the facts of a workspace that are not 0. */
+export async function readFacts(store: TestStore, workspaceId: string): Promise<HeldFacts> {
+  const stored = await store.redis.command("", ["HGET", keyOf(store, workspaceId, "st"), "facts"]);
+  if (stored === null) return {};
+  const packed = asBytes(stored);
+  const facts = FACTS.map((name, i) => [name, packed.readDoubleLE(FACT_BYTES * i)] as const);
+  return Object.fromEntries(facts.filter(([, value]) => value !== 0));
+}
+
+/** Stores facts of a workspace as a core of an older release did. The other facts stay as they are. */
+export async function storeFacts(store: TestStore, workspaceId: string, changed: HeldFacts): Promise<void> {
+  const facts = { ...(await readFacts(store, workspaceId)), ...changed };
+  const packed = Buffer.alloc(FACT_BYTES * FACTS.length);
+  for (const [i, name] of FACTS.entries()) packed.writeDoubleLE(facts[name] ?? 0, FACT_BYTES * i);
+  await store.redis.command("", ["HSET", keyOf(store, workspaceId, "st"), "facts", packed]);
+}
