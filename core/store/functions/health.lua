@@ -38,11 +38,11 @@ local function note_poll(prefix, workspace, now, state, through, run)
   -- late for the new time of the last poll.
   local is_settled = is_good(state.listed) and not failing and (state.polled_us or 0) <= now
   if is_idle and is_same_minute(now, state.polled_us) then
-    write_unlogged(function() redis.call('HSET', key, STATE.polled_us, digits(now), STATE.poll_run, run) end)
+    write_unlogged(function() redis.call('HSET', key, STATE.polled_us, clock_digits(), STATE.poll_run, run) end)
     if not is_settled then settle(prefix, workspace, now) end
     return
   end
-  redis.call('HSET', key, STATE.polled_us, digits(now))
+  redis.call('HSET', key, STATE.polled_us, clock_digits())
   if through > served_through then
     state.served_through = through
     redis.call('HSET', key, STATE.held_facts, pack_facts(state))

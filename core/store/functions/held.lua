@@ -10,14 +10,19 @@ local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
 end
 
+-- Returns the digits of an entry's sequence: its id without `-0`.
+local function sequence_digits(entry)
+  return string.sub(entry[1], 1, -3)
+end
+
 local function sequence_of(entry)
-  return tonumber(string.match(entry[1], '^%d+'))
+  return tonumber(sequence_digits(entry))
 end
 
 -- Reads up to `count` events after a sequence, oldest first. Returns their entries, and the
 -- number of all events after the sequence. `total` is `held_total` of the workspace's state.
 local function events_after(prefix, workspace, after, count, total)
-  local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', count)
+  local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', digits(count))
   return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0
 end
 

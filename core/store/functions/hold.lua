@@ -5,56 +5,63 @@
 -- them in the function.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
+-- Number of events that are read before their count is known. A page for a bridge that keeps up has no more.
+local FIRST_EVENTS = 3
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, the entries of the page (nil for a large page), and
 -- the first entry.
--- For a large page, only the first event is read, because its number gives the count (see
+-- For a large page, only a few events are read, because the number of the first one gives the count (see
 -- held.lua). In Lua, reading one event costs as much as one call to Redis.
 local function find_events(prefix, workspace, after, limit, total)
-  local entries, waiting = events_after(prefix, workspace, after, 1, total)
+  local entries, waiting = events_after(prefix, workspace, after, math.min(limit, FIRST_EVENTS), total)
   local events = math.min(waiting, limit)
-  local first = entries[1]
-  if events > PAGE_EVENTS then return events, waiting, nil, first end
-  if events > 1 then entries = events_after(prefix, workspace, after, events, total) end
-  return events, waiting, entries, first
+  if events > PAGE_EVENTS then return events, waiting, nil, entries[1] end
+  if events > #entries then entries = events_after(prefix, workspace, after, events, total) end
+  return events, waiting, entries, entries[1]
+end
+
+-- Records a poll that served events up to the sequence `through`. `first` is the entry of the first of `events` events.
+local function note(prefix, workspace, now, state, through, events, first)
+  note_poll(prefix, workspace, now, state, through, log_poll(prefix, workspace, now, state, events, first))
 end
 
 local function page(prefix, now, workspace, from, limit, state)
-  drop_expired(prefix, workspace, now, state)
-  local last_held, expired_through, largest = state.last_held, state.expired_through, state.largest_held
-  local function note(through, events, first)
-    note_poll(prefix, workspace, now, state, through, log_poll(prefix, workspace, now, state, events, first))
-  end
   if from == 'latest' then
-    note(last_held, 0)
-    return { 'page', digits(last_held), 0, 0 }
+    drop_expired(prefix, workspace, now, state)
+    note(prefix, workspace, now, state, state.last_held, 0)
+    return { 'page', digits(state.last_held), 0, 0 }
   end
   local after = from == 'oldest' and 0 or tonumber(from)
-  local start = math.max(after, expired_through)
+  -- If this poll reads events, it finds that way whether the stream exists.
+  local reads = state.last_held > after
+  drop_expired(prefix, workspace, now, state, reads)
+  local start = math.max(after, state.expired_through)
   local events, waiting, entries, first = 0, 0, {}, nil
-  if last_held > start then
+  if state.last_held > start then
     events, waiting, entries, first = find_events(prefix, workspace, start, limit, state.held_total)
+    if waiting == 0 then drop_expired(prefix, workspace, now, state) end
   end
+  local last_held, expired_through, largest = state.last_held, state.expired_through, state.largest_held
   local more = waiting > events and 1 or 0
   local gap = from ~= 'oldest' and after < expired_through and 1 or 0
   if not entries then
     -- The last sequence of a large page is unknown here if more events follow. The next poll
     -- sends that sequence as its cursor, and the sequence is recorded then.
-    note(more == 1 and start or last_held, events, first)
+    note(prefix, workspace, now, state, more == 1 and start or last_held, events, first)
     return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } }
   end
-  local bytes, last = 0, nil
-  for i, entry in ipairs(entries) do
-    bytes, last, entries[i] = bytes + #entry[2][2], sequence_of(entry), entry[2][2]
-  end
-  -- An empty page records `start` as served: the bridge has the events up to its cursor, and
-  -- expired events do not wait. But a cursor beyond the last held event came from another
+  local bytes, last = 0, entries[#entries]
+  for i, entry in ipairs(entries) do bytes, entries[i] = bytes + #entry[2][2], entry[2][2] end
+  -- An empty page records the sequence up to which the bridge has the events: its cursor, or the
+  -- last expired event. But a cursor beyond the last held event came from another
   -- workspace, or from a page that was lost when Redis was restored from a backup. So core treats such a poll as if it
   -- had served no event.
-  note(last or (start <= last_held and start or 0), events, first)
+  start = math.max(start, expired_through)
+  local through = last and sequence_of(last) or (start <= last_held and start or 0)
+  note(prefix, workspace, now, state, through, events, first)
   if bytes > PAGE_BYTES then return { 'page', '', more, gap, { digits(start), digits(last_held), events, largest } } end
-  return { 'page', last and digits(last) or '', more, gap, unpack(entries) }
+  return { 'page', last and sequence_digits(last) or '', more, gap, unpack(entries) }
 end
 
 -- Reads the fields that a poll needs. The facts about held events are numbers even if none was ever held.

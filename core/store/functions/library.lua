@@ -23,8 +23,8 @@ local function unpack_fields(packed)
   return fields
 end
 
--- The time of the current call, in microseconds; nil until `clock` reads the time.
-local called_at
+-- The time of the current call, in microseconds, and its digits; nil until `clock` and `clock_digits` need them.
+local called_at, called_at_digits
 -- The keys for which the current call has already called `outlive`.
 local outlived
 
@@ -36,7 +36,7 @@ local function register(name, callback, flags)
     function_name = name .. '_@V@',
     flags = flags or {},
     callback = function(keys, args)
-      called_at, outlived = nil, {}
+      called_at, called_at_digits, outlived = nil, nil, {}
       local body = #keys
       local function next_body()
         body = body + 1
@@ -64,9 +64,15 @@ end
 
 -- Returns the decimal digits of an integer up to 2^53. For a large integer, tostring would
 -- return e.g. 1e+15. Arguments of redis.call need no conversion, because Redis itself writes
--- all digits.
+-- all digits, but Redis takes longer for a number than for a text.
 local function digits(number)
   return string.format('%d', number)
+end
+
+-- Returns the digits of the time that `clock` returns.
+local function clock_digits()
+  called_at_digits = called_at_digits or digits(clock())
+  return called_at_digits
 end
 
 -- Runs `write` without logging: Redis sends these writes neither to the append-only file nor
@@ -98,7 +104,7 @@ local RENEWED_EVERY_US = 8 * MICROSECONDS
 
 -- Adds the time of the first request of this call to a limiter's list. Returns the limiter.
 local function open_limiter(key, now)
-  local newest = tonumber(redis.call('LINDEX', key, -1))
+  local newest = tonumber(redis.call('LINDEX', key, '-1'))
   -- When the clock has stepped back by more than a second, the list is emptied. Otherwise, a
   -- full list could reject every request until the clock has caught up.
   if newest and newest > now + MICROSECONDS then
@@ -108,8 +114,8 @@ local function open_limiter(key, now)
   -- After a smaller step back, the newest time serves as the current time until the clock has
   -- caught up.
   local at = newest and math.max(now, newest) or now
-  local limiter = { at = at, time = digits(at) }
-  limiter.count = redis.call('RPUSH', key, limiter.time)
+  local time = at == now and clock_digits() or digits(at)
+  local limiter = { at = at, time = time, count = redis.call('RPUSH', key, time), wait = 0 }
   if not newest or math.floor(newest / RENEWED_EVERY_US) ~= math.floor(at / RENEWED_EVERY_US) then
     redis.call('PEXPIRE', key, LIMITER_MS)
   end
@@ -141,7 +147,8 @@ local function new_limiters(now)
     -- All requests of the call have the same time, so a limiter that has rejected one request rejects all later ones.
     if limiter and limiter.wait > 0 then return limiter.wait end
     redis.set_repl(redis.REPL_NONE)
-    if limiter then limiter.count = redis.call('RPUSH', key, limiter.time)
+    if limiter then
+      limiter.count = redis.call('RPUSH', key, limiter.time)
     else
       limiter = open_limiter(key, now)
       limiters[key] = limiter

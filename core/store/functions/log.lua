@@ -22,6 +22,9 @@ local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 -- of a poll.
 local POLL_NUMBER_MIN = 1000000
 
+-- Two times in ms with the same first seven of 13 digits are less than 1,000 seconds apart.
+local RENEWED_DIGITS = 7
+
 local function id_of(line)
   return string.match(line, '^%S+')
 end
@@ -34,10 +37,15 @@ local function next_poll_id(now, last)
   return digits(now / 1000) .. '-' .. POLL_NUMBER_MIN
 end
 
-local function add_polls(prefix, workspace, line)
+-- Adds a line. `last` is the line before, if the caller has read it ('' for none).
+local function add_polls(prefix, workspace, line, last)
   local key = prefix .. ':polls:' .. workspace
-  if redis.call('RPUSH', key, line) > POLLS_MAX then redis.call('LTRIM', key, -POLLS_MAX, -1) end
-  outlive(key, LOGGED_SECONDS)
+  local more = redis.call('RPUSH', key, line) - POLLS_MAX
+  if more > 0 then redis.call('LPOP', key, digits(more)) end
+  -- `outlive` keeps the list for an hour longer than required, so it is not called for each line.
+  if not last or string.sub(last, 1, RENEWED_DIGITS) ~= string.sub(line, 1, RENEWED_DIGITS) then
+    outlive(key, LOGGED_SECONDS)
+  end
 end
 
 local read_run_state = state_reader('poll_run', 'polled_us', 'pushes_failing_ms', 'listed')
@@ -69,10 +77,11 @@ local function log_poll(prefix, workspace, now, state, events, first)
     return id .. ' ' .. digits(polls + 1)
   end
   if run then end_run(prefix, workspace) end
-  local id = next_poll_id(now, redis.call('LINDEX', prefix .. ':polls:' .. workspace, -1) or '')
+  local last = redis.call('LINDEX', prefix .. ':polls:' .. workspace, '-1') or ''
+  local id = next_poll_id(now, last)
   if events == 0 then return id .. ' 1' end
   add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events
-    .. ' ' .. digits(sequence_of(first)) .. ' ' .. first[2][1])
+    .. ' ' .. sequence_digits(first) .. ' ' .. first[2][1], last)
 end
 
 -- Logs an attempt or a drop, and ends the run in progress. `response` is one character, which
