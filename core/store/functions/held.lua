@@ -85,27 +85,28 @@ local function append_held(prefix, workspace, held, total, fresh)
   return total, isLost
 end
 
--- The bytes of the held events of workspaces that recently got events, in the memory of the functions: `used` is the
--- last measurement by Redis, and `added` the bytes added since then.
+-- The bytes that can still be added to the held events of a workspace before Redis measures them again: one number for
+-- each workspace that recently got events, in the memory of the functions.
 local HELD_LOOKS = 16
-local HELD_SIZES_MAX = 10000
-local held_sizes, held_sizes_count = {}, 0
+local HELD_ROOMS_MAX = 10000
+local held_rooms, held_rooms_count = {}, 0
 
 -- Reserves room for an event in the stream `key`. `pending` is the number of bytes that were reserved in this call.
 -- If the held events would exceed `most` bytes, returns false and their current bytes.
 local function reserve_held(key, bytes, most, pending)
-  local size = held_sizes[key]
-  if not size then
-    if held_sizes_count >= HELD_SIZES_MAX then held_sizes, held_sizes_count = {}, 0 end
-    size = { used = 0, added = most }
-    held_sizes[key], held_sizes_count = size, held_sizes_count + 1
+  local room = held_rooms[key]
+  if not room then
+    if held_rooms_count >= HELD_ROOMS_MAX then held_rooms, held_rooms_count = {}, 0 end
+    held_rooms_count = held_rooms_count + 1
   end
-  if size.added * HELD_LOOKS > most or size.used + size.added + bytes > most then
-    size.used, size.added = (redis.call('MEMORY', 'USAGE', key) or 0) + pending, 0
+  if not room or room < bytes then
+    local used = (redis.call('MEMORY', 'USAGE', key) or 0) + pending
+    room = math.min(most - used, most / HELD_LOOKS)
+    held_rooms[key] = room
+    if used + bytes > most then return false, used end
   end
-  if size.used + bytes > most then return false, size.used end
-  size.added = size.added + bytes
-  return true, size.used
+  held_rooms[key] = room - bytes
+  return true
 end
 
 -- Held events stay for a day even if the bridge polls, so they must not take the memory of events that leave sooner.
