@@ -42,8 +42,9 @@ end
 local function drop_expired(prefix, workspace, now, state, is_there)
   local last_held, expired_through = state.last_held, state.expired_through
   if last_held <= expired_through then return false end
-  local key, cutoff = held_key(prefix, workspace), now - HOLD_US
-  local through, left = last_held, nil
+  local cutoff = now - HOLD_US
+  if is_there and state.oldest_held > cutoff then return false end
+  local key, through, left = held_key(prefix, workspace), last_held, nil
   if last_held > cutoff and (is_there or redis.call('EXISTS', key) == 1) then
     if state.oldest_held > cutoff then return false end
     local expired = redis.call('XREVRANGE', key, digits(cutoff), '-', 'COUNT', 1)[1]
@@ -61,28 +62,28 @@ end
 local HOUR_US = 3600 * MICROSECONDS
 
 local function hour_of(sequence)
-  return math.floor(tonumber(sequence) / HOUR_US)
+  return math.floor(sequence / HOUR_US)
 end
 
 -- Appends events to the stream of a workspace. `fresh` lists the sequence of each event, followed by its JSON and its
 -- publisher ('' for unknown). Redis completes an id that is only a number to `<number>-0`. `held` is the sequence of
 -- the last event in the stream, nil when the stream is empty. The first event of each hour sets the stream to expire 25
--- hours later. Later events of that hour do not set the expiry again. Returns the new `held_total`, and whether the
--- earlier events of the stream were lost.
-local function append_held(prefix, workspace, held, total, fresh)
-  local key, first = held_key(prefix, workspace), 1
-  if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], total + 1, fresh[2], 'by', fresh[3]) then
+-- hours later. Later events of that hour do not set the expiry again. Returns the sequence of the last event, the new
+-- `held_total`, and whether the earlier events of the stream were lost.
+local function append_held(key, held, total, fresh)
+  local first = 1
+  if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], digits(total + 1), fresh[2], 'by', fresh[3]) then
     first, total = 4, total + 1
   end
   for i = first, #fresh, 3 do
     total = total + 1
-    redis.call('XADD', key, fresh[i], total, fresh[i + 1], 'by', fresh[i + 2])
+    redis.call('XADD', key, fresh[i], digits(total), fresh[i + 1], 'by', fresh[i + 2])
   end
-  local last, isLost = fresh[#fresh - 2], held and first == 1
-  if not held or isLost or hour_of(last) > hour_of(held) then
-    redis.call('EXPIREAT', key, digits((tonumber(last) + HOUR_US + HOLD_US) / MICROSECONDS))
+  local last, is_lost = tonumber(fresh[#fresh - 2]), held and first == 1
+  if not held or is_lost or hour_of(last) > hour_of(held) then
+    redis.call('EXPIREAT', key, digits((last + HOUR_US + HOLD_US) / MICROSECONDS))
   end
-  return total, isLost
+  return last, total, is_lost
 end
 
 -- The bytes that can still be added to the held events of a workspace before Redis measures them again: one number for

@@ -121,29 +121,32 @@ end
 
 -- Reads the fields that publishing needs. The facts about held events are numbers even if none was ever held.
 local function read_publish_state(prefix, workspace)
-  local values = redis.call('HMGET', state_key(prefix, workspace), STATE.held_facts, STATE.mode, STATE.last_sequence,
-    STATE.listed)
+  local key = state_key(prefix, workspace)
+  local values = redis.call('HMGET', key, STATE.held_facts, STATE.mode, STATE.last_sequence, STATE.listed)
   local expired_through, oldest_held, last_held, held_total, largest_held, served_through = unpack_facts(values[1])
   return { expired_through = expired_through, oldest_held = oldest_held, last_held = last_held, held_total = held_total,
     largest_held = largest_held, served_through = served_through, mode = values[2] or nil,
-    last_sequence = math.max(tonumber(values[3]) or 0, last_held), listed = values[4] or nil,
-    -- What `publish` notes about the workspace during a call.
-    fresh = {}, pending = 0, held_key = held_key(prefix, workspace), assigned = nil }
+    last_sequence = math.max(tonumber(values[3]) or 0, last_held), listed = values[4] or nil, key = key,
+    held_key = held_key(prefix, workspace),
+    -- What `publish` notes about the workspace during a call: the events to hold, as for append_held, and their bytes;
+    -- and the last sequence if no event is to be held.
+    fresh = nil, pending = 0, assigned = nil }
 end
 
 -- Holds new events of a workspace. `state` is the result of read_publish_state. `fresh` lists the events as for
 -- append_held.
 local function hold(prefix, now, workspace, state, fresh)
   drop_expired(prefix, workspace, now, state, true)
-  local before = state.last_held
+  local before, is_lost = state.last_held, nil
   local is_empty = before <= state.expired_through
-  local total, is_lost = append_held(prefix, workspace, not is_empty and before or nil, state.held_total, fresh)
+  state.last_held, state.held_total, is_lost = append_held(state.held_key, not is_empty and before or nil, state.held_total, fresh)
   if is_lost then state.expired_through = before end
   if is_empty or is_lost then state.oldest_held, state.largest_held = tonumber(fresh[1]), 0 end
-  for i = 2, #fresh, 3 do state.largest_held = math.max(state.largest_held, #fresh[i]) end
-  state.last_held, state.held_total = tonumber(fresh[#fresh - 2]), total
-  redis.call('HSET', state_key(prefix, workspace), STATE.held_facts, pack_facts(state))
-  if before <= math.max(state.served_through, state.expired_through) then
+  for i = 2, #fresh, 3 do
+    if #fresh[i] > state.largest_held then state.largest_held = #fresh[i] end
+  end
+  redis.call('HSET', state.key, STATE.held_facts, pack_facts(state))
+  if before <= state.served_through or before <= state.expired_through then
     begin_waiting(prefix, workspace, now)
     if not is_good(state.listed) then settle(prefix, workspace, now) end
   end
@@ -292,9 +295,13 @@ register('publish', function(keys, args, next_body)
       -- `direct`, ends with a "t".
       local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
-        local fresh = state.fresh
-        local count = #fresh
-        fresh[count + 1], fresh[count + 2], fresh[count + 3] = sequence, before .. sequence .. after, publisher
+        local fresh, json = state.fresh, before .. sequence .. after
+        if fresh then
+          local count = #fresh
+          fresh[count + 1], fresh[count + 2], fresh[count + 3] = sequence, json, publisher
+        else
+          state.fresh = { sequence, json, publisher }
+        end
         state.pending = state.pending + bytes
       end
       if is_direct then answer = { mode, number }
@@ -309,10 +316,10 @@ register('publish', function(keys, args, next_body)
     answers[#answers + 1] = answer
   end
   for workspace, state in pairs(states) do
-    if #state.fresh > 0 then
+    if state.fresh then
       hold(prefix, now, workspace, state, state.fresh)
     elseif state.assigned then
-      redis.call('HSET', state_key(prefix, workspace), STATE.last_sequence, state.assigned)
+      redis.call('HSET', state.key, STATE.last_sequence, state.assigned)
     end
   end
   if queue then queue.close() end
