@@ -1,9 +1,9 @@
-import { createSecretKey, type KeyObject } from "node:crypto";
 import { parseBlocks } from "../runtime/public-address";
 import { checkCertificates } from "../runtime/certificates";
 import type { FileSource } from "../runtime/read-file";
 import { readDrainMs } from "../runtime/drain-setting";
 import { LOG_LEVELS } from "../runtime/logger";
+import { HmacKey } from "./domain/hmac-key";
 import { parseTargetUrl } from "./domain/target-url";
 import { isEmail } from "./domain/workspace-profile";
 import { isLoopback, parseList, readSettings, type Settings } from "../runtime/settings";
@@ -221,12 +221,12 @@ function parseEventsUrl(text: string): URL | undefined {
 
 const EVENTS_SECRET_MIN_CHARACTERS = 32;
 
-function parseEventsSecrets(text: string): readonly KeyObject[] {
+function parseEventsSecrets(text: string): readonly HmacKey[] {
   return parseList(text).map((secret) => {
     if (secret.length < EVENTS_SECRET_MIN_CHARACTERS) {
       throw new Error(`has a secret of fewer than ${EVENTS_SECRET_MIN_CHARACTERS} characters`);
     }
-    return createSecretKey(Buffer.from(secret));
+    return new HmacKey(Buffer.from(secret));
   });
 }
 

@@ -1,9 +1,9 @@
-import type { KeyObject } from "node:crypto";
 import { type DropReason, RESULT_MEANINGS } from "../../contract/deliveries";
 import { RETRY_OFFSETS_MS } from "../../contract/numbers";
 import type { Span, Tracer } from "../../runtime/tracing/tracer";
 import { deliveryOf, type LoggedEvent, type PushOutcome } from "../domain/delivery";
 import { summarize } from "../domain/event-summary";
+import type { HmacKey } from "../domain/hmac-key";
 import { signatureHeader } from "../domain/signature";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Lease } from "../leases/lease";
@@ -260,7 +260,7 @@ function targetOf(
   { expiresAtMs }: QueuedPush,
   workspace: CurrentWorkspace,
   nowMs: number,
-): { readonly url: URL; readonly keys: readonly KeyObject[] } | DropReason | "unreadable" {
+): { readonly url: URL; readonly keys: readonly HmacKey[] } | DropReason | "unreadable" {
   if (workspace === "unreadable") return workspace;
   if (workspace === undefined || deliveryMode(workspace) === "none") return "disconnected";
   if (deliveryMode(workspace) === "poll") return "polls";

@@ -1,5 +1,5 @@
-import type { KeyObject } from "node:crypto";
 import type { OperatorEvent } from "../domain/operator-event";
+import type { HmacKey } from "../domain/hmac-key";
 import { signatureHeader } from "../domain/signature";
 import { activeOperatorKeys, isHook } from "../domain/workspace";
 import {
@@ -29,7 +29,7 @@ const WAITING_TESTS_MAX = 8;
 /** The installation's addresses, which get the operator events of all workspaces. */
 export interface InstallationAddresses {
   /** An https URL, and the keys that sign the requests to it, newest first. */
-  readonly hook?: { readonly url: URL; readonly keys: readonly KeyObject[] } | undefined;
+  readonly hook?: { readonly url: URL; readonly keys: readonly HmacKey[] } | undefined;
   readonly mail?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export function createOperatorReceivers(context: OperatorReceiversContext): Oper
 function hookSender(
   { hookClient, now }: OperatorReceiversContext,
   url: URL,
-  keysNow: () => readonly KeyObject[],
+  keysNow: () => readonly HmacKey[],
 ): OperatorReceiver["send"] {
   return async ({ id, workspaceId, json }, signal) => {
     const envelope = Buffer.from(json);

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { SIGNATURE_FORM } from "../../contract/forms";
+import type { HmacKey } from "./hmac-key";
 
 /** A `Service-Signature` header in the format of the contract. */
 export interface ParsedSignature {
@@ -27,22 +28,17 @@ export function parseSignature(header: string): ParsedSignature | undefined {
   return { timestamp, digests };
 }
 
-/** Returns the HMAC-SHA256 over `<t>.<raw text>` (bridge guide, "Signatures"). */
-function hmacOf(key: KeyObject, timestamp: string, raw: Uint8Array | string): Hmac {
-  return createHmac("sha256", key).update(`${timestamp}.`).update(raw);
-}
-
 /**
- * Whether any of the digests is valid for any of the keys (bridge guide, "Signatures"). Digests are compared in
- * constant time, against timing attacks.
+ * Whether any of the digests is the HMAC-SHA256 over `<t>.<raw text>` with any of the keys (bridge guide,
+ * "Signatures"). Digests are compared in constant time, against timing attacks.
  */
 export function signatureMatches(
   signature: ParsedSignature,
   raw: Uint8Array | string,
-  keys: readonly KeyObject[],
+  keys: readonly HmacKey[],
 ): boolean {
   return keys.some((key) => {
-    const expected = hmacOf(key, signature.timestamp, raw).digest();
+    const expected = Buffer.from(key.digest(`${signature.timestamp}.`, raw, "binary"), "latin1");
     return signature.digests.some((sent) => timingSafeEqual(sent, expected));
   });
 }
@@ -53,8 +49,9 @@ export function signatureMatches(
  *
  * @param nowMs the service clock, ms since the epoch
  */
-export function signatureHeader(raw: Uint8Array | string, keys: readonly KeyObject[], nowMs: number): string {
+export function signatureHeader(raw: Uint8Array | string, keys: readonly HmacKey[], nowMs: number): string {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const entries = keys.map((key) => `v1=${hmacOf(key, timestamp, raw).digest("hex")}`);
-  return [`t=${timestamp}`, ...entries].join(",");
+  let header = `t=${timestamp}`;
+  for (const key of keys) header += `,v1=${key.digest(`${timestamp}.`, raw, "hex")}`;
+  return header;
 }

@@ -1,7 +1,7 @@
-import { createSecretKey, type KeyObject } from "node:crypto";
 import { UUID_FORM } from "../../contract/forms";
 import { ROTATION_OVERLAP_MS } from "../../contract/numbers";
 import { ACTIVE_SECRETS_MAX } from "./bounds";
+import { HmacKey } from "./hmac-key";
 
 /** The platform of a workspace's chat tool. Only the custom platform uses a bridge. */
 export type Platform = "custom" | "native";
@@ -10,8 +10,7 @@ export type Platform = "custom" | "native";
 export interface SigningSecret {
   /** The text of the secret, as shown to the owner. Its UTF-8 bytes are the HMAC key. */
   readonly value: string;
-  /** The HMAC key as a key object. */
-  readonly key: KeyObject;
+  readonly key: HmacKey;
   readonly createdAtMs: number;
   /** Time when a newer secret replaced this secret, in ms since the epoch; undefined for the newest secret. */
   readonly retiredAtMs: number | undefined;
@@ -33,7 +32,7 @@ export type StoredSecret = SigningSecret | UnreadableSecret;
 
 /** Creates a secret from its text. A secret without `retiredAtMs` is the newest secret. */
 export function createSigningSecret(value: string, createdAtMs: number, retiredAtMs?: number): SigningSecret {
-  return { value, key: createSecretKey(Buffer.from(value)), createdAtMs, retiredAtMs };
+  return { value, key: new HmacKey(Buffer.from(value)), createdAtMs, retiredAtMs };
 }
 
 /** Returns the workspace id in lower case, or undefined when `text` is not a UUID. */
@@ -101,7 +100,7 @@ export function activeSecrets(workspace: WithSecrets, nowMs: number): readonly S
 }
 
 /** Returns the keys for verifying and signing at `nowMs`, newest first. Unreadable secrets have no key. */
-export function activeKeys(workspace: WithSecrets, nowMs: number): readonly KeyObject[] {
+export function activeKeys(workspace: WithSecrets, nowMs: number): readonly HmacKey[] {
   return activeSecrets(workspace, nowMs).flatMap(({ key }) => key ?? []);
 }
 
@@ -131,7 +130,7 @@ export function missingKeys({ secrets, operatorEvents }: Workspace, nowMs: numbe
 }
 
 /** Returns the keys that sign operator events for the workspace's own address at `nowMs`, newest first. */
-export function activeOperatorKeys({ operatorEvents }: Workspace, nowMs: number): readonly KeyObject[] {
+export function activeOperatorKeys({ operatorEvents }: Workspace, nowMs: number): readonly HmacKey[] {
   return operatorEvents === undefined ? [] : activeKeys(operatorEvents, nowMs);
 }
 

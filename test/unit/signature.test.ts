@@ -1,7 +1,8 @@
-import crypto, { createSecretKey } from "node:crypto";
+import crypto from "node:crypto";
 import * as fc from "fast-check";
 import { secretFault } from "../../kit/secret-form";
 import { sign, verify } from "../../kit/signature";
+import { HmacKey } from "../../core/domain/hmac-key";
 import { parseSignature, signatureHeader, signatureMatches } from "../../core/domain/signature";
 import { createSigningSecret } from "../../core/domain/workspace";
 import { judgeCaller } from "../../core/operations/judge-caller";
@@ -11,7 +12,7 @@ import { signatureOf } from "../harness/bridge";
 import { forAll, forMany } from "../harness/for-all";
 import { newWorkspace } from "../harness/new-workspace";
 
-const keyOf = (secret: string) => createSecretKey(Buffer.from(secret));
+const keyOf = (secret: string) => new HmacKey(Buffer.from(secret));
 
 function matches(header: string, raw: Uint8Array | string, ...secrets: readonly string[]): boolean {
   const parsed = parseSignature(header);
@@ -187,18 +188,18 @@ describe("when core checks a request,", () => {
   ])(
     "core calculates one HMAC per active secret for a request with %s, unless the stored record has changed",
     async (_what, t, secret, outcome) => {
-      const create = jest.spyOn(crypto, "createHmac");
+      const digest = jest.spyOn(HmacKey.prototype, "digest");
       const cached = { workspace: ROTATED, version: 1 };
       const judgeWith = async (stored: typeof cached) => {
         const header = signatureOf(secret, "{}", t);
-        create.mockClear();
-        return [await judgeHeader(NOW_S * 1000 - HOUR_MS, header, cached, stored), create.mock.calls.length];
+        digest.mockClear();
+        return [await judgeHeader(NOW_S * 1000 - HOUR_MS, header, cached, stored), digest.mock.calls.length];
       };
       try {
         expect(await judgeWith(cached)).toEqual([outcome, 3]);
         expect(await judgeWith({ ...cached, version: 2 })).toEqual([outcome, 6]);
       } finally {
-        create.mockRestore();
+        digest.mockRestore();
       }
     },
   );
