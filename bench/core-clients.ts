@@ -26,7 +26,7 @@ const CREATED_AT_ONCE = 64;
 /**
  * Number of source addresses. The edge trusts the load generator as a proxy, so it reads the addresses from
  * `X-Forwarded-For`. Each address may send 500 requests per second, so the address limit does not slow down any load.
- * All addresses have the same length, because load/wrk.lua needs requests of the same length.
+ * All addresses have the same length, so that all requests have the same length.
  */
 export const ADDRESSES = 256;
 const LAST_OCTETS = 128;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** Process ids, by the name of the process. */
 export type Pids = Readonly<Record<string, number>>;
@@ -6,40 +6,30 @@ export type Pids = Readonly<Record<string, number>>;
 /** Processor times in µs, by the name of the process. */
 export type CpuTimes = Readonly<Record<string, number>>;
 
-/** The processor times of the processes at `atMs`, which is a value of `Date.now()`. */
+/** The processor times of a process since its start. */
 export interface CpuReading {
-  readonly atMs: number;
-  readonly times: CpuTimes;
+  /** Time of all threads, in µs. Linux counts it in ticks of a hundredth of a second. */
+  readonly ticksUs: number;
+  /** Exact times of the running threads in µs, by thread id; undefined if the kernel does not report them. */
+  readonly threadsUs?: ReadonlyMap<string, number>;
 }
 
-/**
- * Linux reports processor times in hundredths of a second. This unit does not depend on the frequency of the kernel's
- * timer.
- */
+/** Linux reports ticks of a hundredth of a second. This unit does not depend on the frequency of the kernel's timer. */
 const US_PER_TICK = 10_000;
-const READ_EVERY_MS = 20;
+const NS_PER_US = 1_000;
 
 /**
- * Calls `run`. Resolves with the result of `run`, and with a function that returns the processor time of each process
- * between two moments, which are values of `Date.now()`. So callers can exclude the start and the end of a load.
+ * Calls `run`. Resolves with the result of `run`, and with the processor time that each process took meanwhile. The
+ * time is NaN if /proc is missing or the process has exited.
  */
 export async function withCpu<T>(
   pids: Pids,
   run: () => Promise<T>,
-): Promise<{ readonly result: T; cpuBetween(fromMs: number, toMs: number): CpuTimes }> {
-  const readings: CpuReading[] = [];
-  const read = (): void => {
-    readings.push({ atMs: Date.now(), times: readCpuTimes(pids) });
-  };
-  read();
-  const reader = setInterval(read, READ_EVERY_MS);
-  try {
-    const result = await run();
-    return { result, cpuBetween: (fromMs, toMs) => between(readings, fromMs, toMs) };
-  } finally {
-    clearInterval(reader);
-    read();
-  }
+): Promise<{ readonly result: T; readonly times: CpuTimes }> {
+  const before = Object.entries(pids).map(([name, pid]) => [name, pid, readProcess(pid)] as const);
+  const result = await run();
+  const times = before.map(([name, pid, from]) => [name, cpuBetween(from, readProcess(pid))]);
+  return { result, times: Object.fromEntries(times) as CpuTimes };
 }
 
 /**
@@ -51,9 +41,8 @@ export async function withCpuPercent<T>(
   run: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly percent: CpuTimes }> {
   const fromMs = Date.now();
-  const { result, cpuBetween } = await withCpu(pids, run);
-  const toMs = Date.now();
-  return { result, percent: divided(cpuBetween(fromMs, toMs), (toMs - fromMs) * 10) };
+  const { result, times } = await withCpu(pids, run);
+  return { result, percent: divided(times, (Date.now() - fromMs) * 10) };
 }
 
 export function sumOf(times: CpuTimes): number {
@@ -66,39 +55,45 @@ export function divided(times: CpuTimes, count: number): CpuTimes {
 }
 
 /**
- * Returns the processor time between two moments, with linear interpolation between the readings. `readings` must be
- * chronological.
+ * Returns the processor time between two readings of a process, in µs. Exact times exist only for running threads, so
+ * the ticks count if a thread has ended.
  */
-export function between(readings: readonly CpuReading[], fromMs: number, toMs: number): CpuTimes {
-  const [from, to] = [timesAt(readings, fromMs), timesAt(readings, toMs)];
-  return Object.fromEntries(Object.entries(to).map(([name, us]) => [name, us - (from[name] ?? 0)]));
+export function cpuBetween(from: CpuReading, to: CpuReading): number {
+  const [before, after] = [from.threadsUs, to.threadsUs];
+  if (before === undefined || after === undefined || [...before.keys()].some((id) => !after.has(id)))
+    return to.ticksUs - from.ticksUs;
+  return [...after].reduce((sum, [id, us]) => sum + us - (before.get(id) ?? 0), 0);
 }
 
-function timesAt(readings: readonly CpuReading[], atMs: number): CpuTimes {
-  const next = readings.find((reading) => reading.atMs >= atMs) ?? readings.at(-1);
-  const last = readings.findLast((reading) => reading.atMs <= atMs) ?? readings[0];
-  if (next === undefined || last === undefined) return {};
-  const share = next.atMs > last.atMs ? (atMs - last.atMs) / (next.atMs - last.atMs) : 0;
-  return Object.fromEntries(
-    Object.entries(last.times).map(([name, us]) => [name, us + ((next.times[name] ?? us) - us) * share]),
-  );
-}
-
-/** Returns the processor times from /proc. Returns no times if /proc is missing or a process has exited. */
-function readCpuTimes(pids: Pids): CpuTimes {
+function readProcess(pid: number): CpuReading {
   try {
-    return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuTime(pid)]));
+    return { ticksUs: readTicks(pid), ...readThreads(pid) };
   } catch {
-    return {};
+    return { ticksUs: NaN };
   }
 }
 
-function cpuTime(pid: number): number {
+function readTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The program's name can contain spaces and parentheses, so fields are counted from the end of the name. The 12th
   // field after the name is the user time, and the 13th is the system time.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * US_PER_TICK;
+}
+
+function readThreads(pid: number): Pick<CpuReading, "threadsUs"> {
+  try {
+    const folder = `/proc/${pid}/task`;
+    // The first field is the time on a processor, in ns. A process's own schedstat only has the time of its first thread.
+    const times = readdirSync(folder).map((id): [string, number] => [
+      id,
+      Number(readFileSync(`${folder}/${id}/schedstat`, "utf8").split(" ", 1)[0]) / NS_PER_US,
+    ]);
+    return times.some(([, us]) => Number.isNaN(us)) ? {} : { threadsUs: new Map(times) };
+  } catch {
+    // The kernel was built without scheduler statistics, or a thread ended while it was read.
+    return {};
+  }
 }
 
 /** Processor times of the whole machine since its start, in ticks. */

@@ -26,7 +26,6 @@ export async function describeMachine() {
     kernel: `${type()} ${release()}`,
     node: process.version,
     redis: firstLine(redisServer, "--version"),
-    wrk: firstLine("wrk", "-v") || "not installed",
     /** The folder that Redis writes to, and its file system. */
     disk: `${tmpdir()} on ${FILE_SYSTEMS[fileSystem] ?? `file system 0x${fileSystem.toString(16)}`}`,
     /** Load average of the minute before the run. */
@@ -36,10 +35,10 @@ export async function describeMachine() {
 
 /** Returns the lines that describe the machine, with warnings. */
 export function machineLines(machine: Awaited<ReturnType<typeof describeMachine>>): readonly string[] {
-  const { cpu, cores, memoryGb, freeMemoryGb, kernel, node, redis, wrk, disk, loadAverage } = machine;
+  const { cpu, cores, memoryGb, freeMemoryGb, kernel, node, redis, disk, loadAverage } = machine;
   const lines = [
     `${cpu}, ${cores} cores, ${memoryGb} GB of memory (${freeMemoryGb} free)`,
-    `${kernel}, Node ${node}, ${redis}, ${wrk}`,
+    `${kernel}, Node ${node}, ${redis}`,
     `Redis writes to ${disk}`,
   ];
   if (/tmpfs/.test(disk))

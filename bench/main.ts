@@ -1,7 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { logTail } from "../deploy/local/guarded-child";
 import { StartFault } from "../deploy/local/start-fault";
+import { withStolenTime } from "./cpu";
+import { isMet, LIMITS } from "./limits";
 import { describeMachine, machineLines } from "./machine";
+import { timeFixedWork } from "./machine-speed";
 import { createProgram } from "./options";
 import { CheckFault, type Options, type Part, type PartResult } from "./part";
 import { follow } from "./parts/follow";
@@ -64,6 +67,28 @@ async function runPart(part: Part, options: Options): Promise<PartResult> {
   }
 }
 
+/**
+ * Runs a part, and times the fixed piece of work before and after it. Adds to the last line how fast the machine was,
+ * how much time its host took, and whether the figure keeps to its limit.
+ */
+async function judgePart(
+  part: Part,
+  options: Options,
+): Promise<PartResult & { readonly workMs: readonly number[] }> {
+  const before = timeFixedWork();
+  const { result, stolenPercent } = await withStolenTime(() => runPart(part, options));
+  const workMs = [before, timeFixedWork()];
+  const { figure, lastLine } = result;
+  const limit = options.against === undefined ? LIMITS[part.name] : undefined;
+  const words = [
+    lastLine,
+    `speed=${workMs.map((ms) => ms.toFixed(0)).join("/")}`,
+    `stolen=${stolenPercent.toFixed(1)}`,
+    ...(limit === undefined || figure === undefined ? [] : [`met=${isMet(figure, limit, workMs)}`]),
+  ];
+  return { ...result, lastLine: words.join(" "), workMs };
+}
+
 /** Returns the last log lines of core and of the edge, to show why a part failed. */
 function troubleOf({ logFiles }: Scope): readonly string[] {
   const told = logFiles.filter((file) => /-(core|edge)\.log$/.test(file) && existsSync(file));
@@ -71,14 +96,14 @@ function troubleOf({ logFiles }: Scope): readonly string[] {
 }
 
 async function run(parts: readonly Part[], options: Options): Promise<void> {
-  const { json, rounds, seconds, scale } = options;
+  const { json, slices, rounds, seconds, scale } = options;
   const machine = await describeMachine();
   for (const line of machineLines(machine)) say(line);
-  const results: { readonly part: string; readonly summary: string; readonly raw: unknown }[] = [];
+  const results: { part: string; summary: string; workMs: readonly number[]; raw: unknown }[] = [];
   for (const part of parts) {
-    const { lastLine, raw } = await runPart(part, options);
-    results.push({ part: part.name, summary: lastLine, raw });
-    const figures = { at: new Date().toISOString(), machine, rounds, seconds, scale, results };
+    const { lastLine, workMs, raw } = await judgePart(part, options);
+    results.push({ part: part.name, summary: lastLine, workMs, raw });
+    const figures = { at: new Date().toISOString(), machine, slices, rounds, seconds, scale, results };
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`);
     say(lastLine);
   }

@@ -3,6 +3,7 @@ import { ATTACK_NAMES } from "./neighbours/attacks";
 import type { Options, Part } from "./part";
 
 const EXIT_USAGE = 2;
+const SLICES_MAX = 1_000;
 const ROUNDS_MAX = 20;
 /**
  * Maximum seconds of load. The requests of a round are signed before the round starts, and the round must end before
@@ -21,12 +22,13 @@ export function createProgram(
       new Argument("[part...]", "parts to run, all by default").choices(all.map(({ name }) => name)),
     )
     .option(
-      "--rounds <n>",
-      "number of rounds; each round measures both sides, the service and the reference",
-      parseRounds,
-      3,
+      "--slices <n>",
+      "pairs of half-second slices, one of the service and one of the reference",
+      wholeBetween(1, SLICES_MAX),
+      36,
     )
-    .option("--seconds <n>", "seconds of load for each side in a round", between(1, SECONDS_MAX), 8)
+    .option("--rounds <n>", "rounds of the parts without slices", wholeBetween(1, ROUNDS_MAX), 3)
+    .option("--seconds <n>", "seconds of load in a round", between(1, SECONDS_MAX), 8)
     .option(
       "--scale <n>",
       "factor, at most 1, for the sizes in the parts memory and growth",
@@ -39,7 +41,14 @@ export function createProgram(
       ),
     )
     .option("--json <file>", "write the raw figures and the machine's properties to a file")
-    .option("--profile <dir>", "write CPU profiles of core and the edge to a folder; this slows both down")
+    .option(
+      "--against <folder>",
+      "compare with the service of another built checkout, in place of the reference",
+    )
+    .option(
+      "--profile <dir>",
+      "write CPU profiles of core, the edge and the reference to a folder; this slows them down",
+    )
     .addHelpText(
       "after",
       `
@@ -49,9 +58,12 @@ ${all.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join("\n")}
 Each part starts its own Redis, core and edge on loopback, and removes everything
 afterwards. Redis writes durably. See bench/README.md for what each part compares.`,
     )
-    .action((names: readonly string[], options: Options) => {
-      const chosen = names.flatMap((name) => all.filter((part) => part.name === name));
-      return run(names.length === 0 ? all : chosen, options);
+    .action((names: readonly string[], options: Options, command: Command) => {
+      const able = options.against === undefined ? all : all.filter(({ comparesBuilds }) => comparesBuilds);
+      const chosen = names.flatMap((name) => able.filter((part) => part.name === name));
+      if (chosen.length < names.length)
+        command.error(`error: --against works with ${able.map(({ name }) => name).join(", ")}`);
+      return run(names.length === 0 ? able : chosen, options);
     })
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE));
 }
@@ -64,8 +76,10 @@ function between(min: number, max: number): (text: string) => number {
   };
 }
 
-function parseRounds(text: string): number {
-  const rounds = between(1, ROUNDS_MAX)(text);
-  if (!Number.isInteger(rounds)) throw new InvalidArgumentError("It must be a whole number.");
-  return rounds;
+function wholeBetween(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = between(min, max)(text);
+    if (!Number.isInteger(value)) throw new InvalidArgumentError("It must be a whole number.");
+    return value;
+  };
 }

@@ -1,9 +1,11 @@
 import type { Scope } from "./scope";
 
 export interface Options {
-  /** Number of rounds. Each round measures both sides: the service and the reference. */
+  /** Number of pairs of slices, in the parts that compare processor times. */
+  readonly slices: number;
+  /** Number of rounds, in the other parts. */
   readonly rounds: number;
-  /** Seconds of load for each side in a round. */
+  /** Seconds of load in a round. */
   readonly seconds: number;
   /** Factor for the sizes of the parts `memory` and `growth`. */
   readonly scale: number;
@@ -11,7 +13,9 @@ export interface Options {
   readonly attacks?: readonly string[];
   /** File for the raw figures. */
   readonly json?: string;
-  /** Folder for CPU profiles of core and the edge. */
+  /** Another checkout, whose built service takes the place of the reference. */
+  readonly against?: string;
+  /** Folder for CPU profiles of core, the edge and the reference. */
   readonly profile?: string;
 }
 
@@ -23,6 +27,8 @@ export interface PartContext {
 }
 
 export interface PartResult {
+  /** The figure for which `limits.ts` may have a limit. */
+  readonly figure?: number;
   /** The summary, in a form that programs can parse. */
   readonly lastLine: string;
   /** All measured values, for `--json`. */
@@ -34,6 +40,8 @@ export interface Part {
   readonly name: string;
   /** One-line description for the help. */
   readonly what: string;
+  /** Whether the part supports the option `--against`. */
+  readonly comparesBuilds?: boolean;
   run(context: PartContext): Promise<PartResult>;
 }
 

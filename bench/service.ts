@@ -1,6 +1,14 @@
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { makeCertificate } from "../deploy/local/certificate";
-import { startChild, untilReady, whyNotHealthy, type Child } from "../deploy/local/children";
+import {
+  NODE_FLAGS,
+  startChild,
+  startCommand,
+  untilReady,
+  whyNotHealthy,
+  type Child,
+} from "../deploy/local/children";
 import { freePort } from "../deploy/local/listen-addresses";
 import { startPrivateRedis } from "../deploy/local/private-redis";
 import { findRedisServer } from "../deploy/local/redis-server";
@@ -8,6 +16,7 @@ import { StartFault } from "../deploy/local/start-fault";
 import { connectToCore, createWorkspaces, TOKENS } from "./core-clients";
 import type { Certificate } from "./load/receive-pushes";
 import type { PartContext } from "./part";
+import { profileFlags } from "./profile-flags";
 import { connectToStore } from "./store";
 import { LOAD_FLAGS, startWorker } from "./worker";
 import type { LatencyLoad } from "./workers/latency-load";
@@ -29,7 +38,8 @@ interface Settings {
   readonly tokens?: (coreAddress: string) => Promise<string>;
 }
 
-export async function startService(context: PartContext, settings: Settings = {}) {
+/** @param build the folder of another checkout whose service is started; by default, this checkout's service */
+export async function startService(context: PartContext, settings: Settings = {}, build?: string) {
   const { scope, say } = context;
   const server = await findRedisServer(say, scope.signal);
   const logFile = scope.logFile("redis");
@@ -44,7 +54,7 @@ export async function startService(context: PartContext, settings: Settings = {}
   const coreAddress = await freeAddress();
   const roleTokens = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
   const startCore = (moreTokens: readonly string[]) =>
-    startProcess(context, "core", {
+    startProcess(context, build, "core", {
       REDIS_URL: redis.url,
       CORE_LISTEN: coreAddress,
       CORE_TOKENS: [...roleTokens, ...moreTokens].join(","),
@@ -62,7 +72,7 @@ export async function startService(context: PartContext, settings: Settings = {}
   }
   const core = await startCore(moreTokens);
   const edgeAddress = await freeAddress();
-  const edge = await startProcess(context, "edge", {
+  const edge = await startProcess(context, build, "edge", {
     EDGE_LISTEN: edgeAddress,
     CORE_ADDRESS: coreAddress,
     CORE_TOKEN: TOKENS.edge,
@@ -83,12 +93,13 @@ export async function startService(context: PartContext, settings: Settings = {}
 }
 
 /** Starts a service that can push to loopback, and makes a certificate for a receiver of pushes on loopback. */
-export async function startPushService(context: PartContext, settings: Settings = {}) {
-  const files = await makeCertificate(context.scope.folder, LOOPBACK);
+export async function startPushService(context: PartContext, settings: Settings = {}, build?: string) {
+  // Each service has its own certificate, and core reads it again when the file changes.
+  const files = await makeCertificate(mkdtempSync(join(context.scope.folder, "tls-")), LOOPBACK);
   if (files === undefined)
     throw new StartFault("cannot make a certificate: openssl is not installed or fails");
   const pushes = { PUSH_ALLOW: "127.0.0.0/8", PUSH_CA: files.certPath };
-  const service = await startService(context, { ...settings, core: { ...pushes, ...settings.core } });
+  const service = await startService(context, { ...settings, core: { ...pushes, ...settings.core } }, build);
   const [key, cert] = [readFileSync(files.keyPath, "utf8"), readFileSync(files.certPath, "utf8")];
   return { service, certificate: { key, cert } satisfies Certificate };
 }
@@ -115,12 +126,12 @@ export async function startLoadedService(context: PartContext, coreEnvironment: 
 
 async function startProcess(
   { scope, options: { profile } }: PartContext,
+  build: string | undefined,
   name: "core" | "edge",
   environment: NodeJS.ProcessEnv,
 ): Promise<Child> {
   const health = await freeAddress();
-  const file = `${name}-${Date.now()}.cpuprofile`;
-  const profiling = ["--cpu-prof", `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${file}`];
+  const profiling = profileFlags(profile, build === undefined ? name : `against-${name}`);
   // The variables of OpenTelemetry are passed on, so that the cost of traces can be measured.
   const tracing = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"));
   const env = {
@@ -130,10 +141,25 @@ async function startProcess(
     ...Object.fromEntries(tracing),
     ...environment,
   };
-  const child = startChild(name, env, scope.logFile(name), profile === undefined ? [] : profiling);
+  const logFile = scope.logFile(name);
+  const child =
+    build === undefined
+      ? startChild(name, env, logFile, profiling)
+      : startCommand(
+          name,
+          [process.execPath, ...NODE_FLAGS, ...profiling, mainOf(build, name)],
+          env,
+          logFile,
+        );
   await scope.own(child, ({ stop }) => stop());
   await untilReady(child, () => whyNotHealthy(`http://${health}/ready`), scope.signal);
   return child;
+}
+
+function mainOf(build: string, name: "core" | "edge"): string {
+  const path = join(resolve(build), "dist", name, "main.js");
+  if (!existsSync(path)) throw new StartFault(`${path} does not exist: run npm run build in ${build}`);
+  return path;
 }
 
 function pidOf({ name, process: { pid } }: Child): number {

@@ -4,10 +4,20 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;
 }
 
+/** Returns the median; NaN when there are no values. */
 export function median(values: readonly number[]): number {
+  return quartilesOf(values)[1];
+}
+
+/** Returns the three quartiles, with linear interpolation between the values; NaN when there are no values. */
+export function quartilesOf(values: readonly number[]): readonly [number, number, number] {
   const sorted = values.toSorted((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
+  const at = (share: number): number => {
+    const place = (sorted.length - 1) * share;
+    const [below = NaN, above = NaN] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];
+    return below + (above - below) * (place - Math.floor(place));
+  };
+  return [at(0.25), at(0.5), at(0.75)];
 }
 
 /** Quantiles of values, for a table. */
@@ -18,4 +28,10 @@ export function spreadOf(values: readonly number[]) {
     quantile(values, share),
   );
   return { count: values.length, p50, p95, p99, max };
+}
+
+/** Returns a line with a figure of a part, and with the minimum and maximum of `all`. */
+export function spreadLine(name: string, figure: number, all: readonly number[]): string {
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  return `${name}=${figure.toFixed(3)} min=${min.toFixed(3)} max=${max.toFixed(3)}`;
 }

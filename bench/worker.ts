@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { NODE_FLAGS } from "../deploy/local/children";
 import { stopChild } from "../deploy/local/guarded-child";
+import type { PartContext } from "./part";
+import { profileFlags } from "./profile-flags";
 import type { Scope } from "./scope";
 
 /** The calls of a worker, by name. */
@@ -64,9 +66,19 @@ export async function startWorker<Of extends Calls<Of>>(
   };
 }
 
+/** Starts a worker that serves as a reference, and writes its CPU profile if the options ask for profiles. */
+export function startReference<Of extends Calls<Of>>(
+  { scope, options: { profile } }: PartContext,
+  name: string,
+): Promise<Worker<Of>> {
+  return startWorker<Of>(scope, name, [...NODE_FLAGS, ...profileFlags(profile, name)]);
+}
+
 /** The worker's side: answers calls until the parent process disconnects, then exits. */
 export function serveWorker<Of extends Calls<Of>>(calls: Of): void {
   process.on("disconnect", () => process.exit(0));
+  // Node writes a CPU profile when the process exits, but not when a signal kills it.
+  process.on("SIGTERM", () => process.exit(0));
   process.on("message", ({ name, input }: { readonly name: keyof Of; readonly input: unknown }) => {
     calls[name](input as never).then(
       (output) => process.send?.({ output } satisfies Answered),

@@ -1,6 +1,6 @@
 import { bearer, type Workspace } from "../core-clients";
 import { check, CheckFault } from "../part";
-import type { Measure, Side } from "../rounds";
+import type { Measure, Side } from "../slices";
 import type { Service } from "../service";
 import { receiveOverLane } from "./lane-receives";
 import { repeatEvents, untilAcked, type Redis } from "./repeated-events";
@@ -19,6 +19,8 @@ export function backlogSide(
   { group, count, window }: { readonly group: string; readonly count: number; readonly window: number },
 ): Side {
   let run = 0;
+  /** Number of events in the backlog. */
+  let due = 0;
   const open = (onDelivery: () => void) =>
     openFollow(clients.games, bearer("game"), {
       group,
@@ -56,14 +58,15 @@ export function backlogSide(
 
   return {
     pids: { core: pids.core, redis: pids.redis },
-    async run() {
+    async prepare() {
       // A group gets the events that arrive after its first stream was opened.
       const first = await open(() => undefined);
       first.close();
       await first.ended;
       await receiveOverLane(clients, workspaces, `${group}${run++}`, workspaces.length);
-      return drain(await repeatEvents(redis, count));
+      due = await repeatEvents(redis, count);
     },
+    run: () => drain(due),
     settle: () => store.emptyInbound(),
   };
 }

@@ -1,12 +1,10 @@
-import { join } from "node:path";
 import { request } from "undici";
 import type { Workspace } from "../core-clients";
-import { check, type PartContext } from "../part";
-import type { Measure } from "../rounds";
+import { check } from "../part";
 import type { Service } from "../service";
+import type { HttpLoad } from "./http-load";
 import { publishSome } from "./publishing";
-import { signatureOf, signedPoll, writeRequests } from "./signed-requests";
-import { runWrk } from "./wrk";
+import { signatureOf } from "./signed-requests";
 
 /** The answer to one poll, with its unparsed body. */
 export interface Page {
@@ -14,8 +12,6 @@ export interface Page {
   readonly events: readonly object[];
   readonly next: string | null;
 }
-
-const HEADERS_MAX_BYTES = 1_000;
 
 /** Polls once. Throws CheckFault unless the answer is a page with a valid signature. */
 export async function poll(url: string, { id, secret, address }: Workspace, query: string): Promise<Page> {
@@ -32,28 +28,31 @@ export async function poll(url: string, { id, secret, address }: Workspace, quer
 
 /**
  * Publishes `before` events to each workspace, gets the workspace's cursor with a poll, and publishes `after` more
- * events. Returns functions that send signed polls from these cursors. Each poll returns `expected` events. The
- * cursors never move, so the page of a workspace never changes.
+ * events. Returns a load of signed polls from these cursors. Each poll returns `expected` events. The cursors never
+ * move, so the page of a workspace never changes.
  */
 export async function createPolls(
-  { scope }: PartContext,
+  load: HttpLoad,
   { clients, url }: Service,
   workspaces: readonly Workspace[],
   { before, after, expected = after }: { readonly before: number; readonly after: number; expected?: number },
 ) {
-  const path = join(scope.folder, "polls.requests");
   const queries = new Map<string, string>();
   const queryOf = ({ id }: Workspace): string => queries.get(id) ?? "";
 
-  /** Polls each workspace once and returns the last page. Throws CheckFault unless each page has `expected` events. */
+  /**
+   * Polls each workspace once and returns the last page. Throws CheckFault unless each page has `expected` events, and
+   * all pages have the same length.
+   */
   async function look(): Promise<Buffer> {
-    let last: Buffer = Buffer.alloc(0);
+    let last: Buffer | undefined;
     for (const workspace of workspaces) {
       const { body, events } = await poll(url, workspace, queryOf(workspace));
       check(events.length === expected, `a page has ${events.length} events instead of ${expected}`);
+      check(body.length === (last ?? body).length, "two pages have different lengths");
       last = body;
     }
-    return last;
+    return last ?? Buffer.alloc(0);
   }
 
   await publishSome(clients, workspaces, workspaces.length * before);
@@ -63,22 +62,6 @@ export async function createPolls(
   }
   await publishSome(clients, workspaces, workspaces.length * after);
   const page = await look();
-  return {
-    page,
-    look,
-    /**
-     * Polls the workspaces in turn. Throws CheckFault if the mean size of the answers does not match the size of a page
-     * with its headers.
-     */
-    async run(url: string, seconds: number): Promise<Measure> {
-      const requests = workspaces.map((workspace) => signedPoll(workspace, queryOf(workspace)));
-      const file = writeRequests(path, requests.length, (number) => requests[number] ?? "");
-      const { bytes, requests: count, times } = await runWrk(scope, url, file, "cycle", seconds);
-      const [mean, pageBytes] = [bytes / count, page.length];
-      // When wrk stops, it has counted the bytes of partly read answers, but not the answers themselves.
-      const fits = mean > pageBytes && mean < pageBytes * 1.02 + HEADERS_MAX_BYTES;
-      check(fits, `answers have ${mean.toFixed(0)} bytes on average, but a page has ${pageBytes}`);
-      return { count, ...times };
-    },
-  };
+  const polls = workspaces.map((workspace) => ({ workspace, query: queryOf(workspace) }));
+  return { page, look, load: await load.polls(polls, page.length) };
 }

@@ -1,6 +1,6 @@
 import { inTurn, publish, type CoreClients, type Workspace } from "../core-clients";
 import type { Pids } from "../cpu";
-import type { Measure, Side } from "../rounds";
+import type { Measure, Side } from "../slices";
 import { cardEvent } from "../sample-events";
 import type { Service } from "../service";
 

@@ -1,39 +1,5 @@
 import { createHmac, type KeyObject } from "node:crypto";
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import type { Workspace } from "../core-clients";
-
-/** A file of complete HTTP requests, all of the same length. */
-export interface RequestFile {
-  readonly path: string;
-  readonly recordBytes: number;
-  readonly count: number;
-}
-
-const CHUNK_BYTES = 4 * 1024 * 1024;
-
-export function writeRequests(path: string, count: number, request: (number: number) => string): RequestFile {
-  const file = openSync(path, "w");
-  try {
-    let recordBytes = 0;
-    let chunk: string[] = [];
-    for (let number = 0; number < count; number++) {
-      const record = request(number);
-      recordBytes ||= record.length;
-      if (record.length !== recordBytes)
-        throw new Error("the requests of a file must all have the same length");
-      chunk.push(record);
-      if (chunk.length * recordBytes >= CHUNK_BYTES || number === count - 1) {
-        writeSync(file, chunk.join(""));
-        chunk = [];
-      }
-    }
-    // Without this sync, the kernel could still be writing this file while Redis syncs its own file.
-    fsyncSync(file);
-    return { path, recordBytes, count };
-  } finally {
-    closeSync(file);
-  }
-}
 
 /** Returns a signed POST. The body must be ASCII, because its length is counted in characters. */
 export function signedPost({ id, secret, address }: Workspace, body: string, t?: number): string {

@@ -1,12 +1,12 @@
 import { createWorkspaces } from "../core-clients";
 import { backlogSide } from "../load/backlog";
 import type { Part } from "../part";
-import { alternate, resultOf } from "../rounds";
+import { alternate, resultOf } from "../slices";
 import { startService } from "../service";
 import { connectToRedis } from "../store";
 
 const WORKSPACES = 64;
-const EVENTS = 20_000;
+const EVENTS = 5_000;
 const WINDOW = 100;
 
 /** Compares a backlog of one workspace with a backlog of many, so that the cost shows what the shared window takes. */
@@ -18,12 +18,12 @@ export const follow: Part = {
     const redis = await context.scope.own(connectToRedis(service.redisUrl), (client) => client.destroy());
     const workspaces = await createWorkspaces(service.clients, WORKSPACES);
     const backlog = { count: EVENTS, window: WINDOW };
-    const rounds = await alternate(context, {
+    const pairs = await alternate(context, {
       unit: "events",
       names: { ours: "one workspace:", reference: `${WORKSPACES} workspaces:` },
       ours: backlogSide(service, redis, workspaces.slice(0, 1), { group: "one", ...backlog }),
       reference: backlogSide(service, redis, workspaces, { group: "many", ...backlog }),
     });
-    return resultOf(rounds);
+    return resultOf(pairs);
   },
 };

@@ -1,11 +1,10 @@
-import { createWorkspaces } from "../core-clients";
+import { createWorkspaces, type Workspace } from "../core-clients";
+import { startHttpLoad, type HttpLoad, type Load } from "../load/http-load";
 import { createPolls } from "../load/polls";
-import { createPosts, storedPosts } from "../load/posts";
-import { assertWrk } from "../load/wrk";
 import { check, type Part, type PartContext } from "../part";
-import { alternate, resultOf } from "../rounds";
-import { startService } from "../service";
-import { startWorker } from "../worker";
+import { startService, type Service } from "../service";
+import { alternate, resultOf, type Side } from "../slices";
+import { startReference } from "../worker";
 import type { ReferenceServer } from "../workers/reference-server";
 
 /** Number of workspaces that receive HTTP load in turn. Each accepts 250 requests per second: 64,000 in total. */
@@ -15,18 +14,33 @@ export const WORKSPACES = 256;
 export const inbound: Part = {
   name: "inbound",
   what: "signed POSTs accepted and stored, compared with one process that stores nothing",
+  comparesBuilds: true,
   async run(context) {
-    const { service, workspaces, referenceUrl, referencePids } = await startHttpSides(context);
-    const posts = createPosts(context, workspaces);
-    const rounds = await alternate(context, {
+    const load = await startHttpLoad(context.scope);
+    const startSide = async (build?: string) => {
+      const service = await startService(context, {}, build);
+      const workspaces = await createWorkspaces(service.clients, WORKSPACES);
+      const posts = await load.posts(workspaces);
+      return { workspaces, posts, side: storedPosts(posts, service) };
+    };
+    const { workspaces, posts, side } = await startSide();
+    const { against } = context.options;
+    const pairs = await alternate(context, {
       unit: "requests",
-      prepare: () => posts.prepare(),
-      ours: storedPosts(posts, service),
-      reference: { pids: referencePids, run: (seconds) => posts.run(referenceUrl, seconds) },
+      ours: side,
+      reference:
+        against === undefined
+          ? (await startReferenceServer(context, workspaces)).side(posts)
+          : (await startSide(against)).side,
     });
-    return resultOf(rounds);
+    return resultOf(pairs);
   },
 };
+
+/** POSTs to the service. `settle` compares the number of stored events with the number of answers, and removes them. */
+export function storedPosts(posts: Load, { url, store, pids }: Service): Side {
+  return { pids, ...posts(url), settle: ({ count }) => store.settleInbound(count) };
+}
 
 /** Maximum number of events in a page. */
 export const PAGE_EVENTS = 100;
@@ -56,43 +70,67 @@ export const pollPage: Part = pollPart("poll-page", `signed polls of ${PAGE_EVEN
   after: PAGE_EVENTS,
 });
 
-/**
- * Compares polls with a reference that sends a constant page. `before` events precede the cursor, and `after` events
- * follow it.
- */
-function pollPart(
-  name: string,
-  what: string,
-  held: { readonly before: number; readonly after: number },
-): Part {
+/** Numbers of events before and after each bridge's cursor. */
+interface Held {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Compares polls with a reference that sends a constant page. */
+function pollPart(name: string, what: string, held: Held): Part {
   return {
     name,
     what,
+    comparesBuilds: true,
     async run(context) {
-      const { service, workspaces, reference, referenceUrl, referencePids } = await startHttpSides(context);
-      const { page, look, run } = await createPolls(context, service, workspaces, held);
+      const load = await startHttpLoad(context.scope);
+      const { against } = context.options;
+      const ours = await startPolled(context, load, held);
+      const { page } = ours;
       const isEmpty = held.after === 0;
       if (!isEmpty) context.say(`a page of ${held.after} events has ${page.length} bytes`);
-      await reference.call("setPage", page);
-      const rounds = await alternate(context, {
+      const theirs = against === undefined ? undefined : await startPolled(context, load, held, against);
+      const startConstant = async (): Promise<Side> => {
+        const reference = await startReferenceServer(context, ours.workspaces);
+        await reference.setPage(page);
+        return reference.side(ours.load);
+      };
+      const pairs = await alternate(context, {
         unit: "polls",
-        ours: { pids: service.pids, run: (seconds) => run(service.url, seconds) },
-        reference: { pids: referencePids, run: (seconds) => run(referenceUrl, seconds) },
+        ours: ours.side,
+        reference: theirs?.side ?? (await startConstant()),
       });
-      check((await look()).equals(page), "the pages have changed although nothing was published");
-      await service.store.assertHeld(workspaces.length * (held.before + held.after));
-      return resultOf(rounds, isEmpty ? {} : { pageBytes: page.length });
+      await ours.assertUnchanged();
+      await theirs?.assertUnchanged();
+      return resultOf(pairs, isEmpty ? {} : { pageBytes: page.length });
     },
   };
 }
 
-/** Starts the service and the reference server, with the same workspaces. */
-async function startHttpSides(context: PartContext) {
-  assertWrk();
-  const service = await startService(context);
-  const workspaces = await createWorkspaces(service.clients, WORKSPACES);
-  const reference = await startWorker<ReferenceServer>(context.scope, "reference-server");
-  const port = await reference.call("start", { workspaces });
-  const referencePids = { reference: reference.pid };
-  return { service, workspaces, reference, referenceUrl: `http://127.0.0.1:${port}`, referencePids };
+/** Starts a service with held events, and creates a side that polls its workspaces. */
+async function startPolled(context: PartContext, http: HttpLoad, held: Held, build?: string) {
+  const service = await startService(context, {}, build);
+  const workspaces: readonly Workspace[] = await createWorkspaces(service.clients, WORKSPACES);
+  const { page, look, load } = await createPolls(http, service, workspaces, held);
+  const side: Side = { pids: service.pids, ...load(service.url) };
+  return {
+    workspaces,
+    page,
+    load,
+    side,
+    async assertUnchanged() {
+      check((await look()).equals(page), "the pages have changed although nothing was published");
+      await service.store.assertHeld(workspaces.length * (held.before + held.after));
+    },
+  };
+}
+
+/** Starts the reference server, with the workspaces of the service. */
+async function startReferenceServer(context: PartContext, workspaces: readonly Workspace[]) {
+  const server = await startReference<ReferenceServer>(context, "reference-server");
+  const port = await server.call("start", { workspaces });
+  return {
+    setPage: (page: Buffer) => server.call("setPage", page),
+    side: (load: Load): Side => ({ pids: { reference: server.pid }, ...load(`http://127.0.0.1:${port}`) }),
+  };
 }

@@ -1,8 +1,7 @@
 import { createWorkspaces, type Workspace } from "../core-clients";
 import type { Part, PartContext } from "../part";
-import { spreadLine } from "../rounds";
 import { startLoadedService } from "../service";
-import { median, spreadOf, type Spread } from "../statistics";
+import { median, spreadLine, spreadOf, type Spread } from "../statistics";
 import { createTable, spreadCells } from "../table";
 
 /** Events per second for each of three workspaces. */

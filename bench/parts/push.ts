@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWorkspaces, type CoreClients, type Workspace } from "../core-clients";
 import { BATCH, publishInTurn } from "../load/publishing";
-import { check, type Part } from "../part";
-import { alternate, resultOf, type Measure } from "../rounds";
+import { check, type Part, type PartContext } from "../part";
 import { startPushService } from "../service";
-import { startWorker, type Worker } from "../worker";
+import { alternate, resultOf, type Measure, type Side } from "../slices";
+import { startReference, startWorker, type Worker } from "../worker";
 import type { PushReceiver } from "../workers/push-receiver";
 import type { PushReference } from "../workers/push-reference";
 
 /** Number of workspaces, and of first attempts in flight per workspace. The product is the number of pushes in flight. */
 const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
+const CONCURRENCY = WORKSPACES * IN_FLIGHT_EACH;
 /**
  * Maximum number of events that wait to be pushed: enough to keep core busy, and so few that core does not drop any.
  */
@@ -22,43 +23,64 @@ const DRAIN_WITHIN_MS = 30_000;
 export const push: Part = {
   name: "push",
   what: "events published and pushed over HTTPS, compared with a bare loop of the same POSTs",
+  comparesBuilds: true,
   async run(context) {
-    const { service, certificate } = await startPushService(context);
-    const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");
-    const origin = `https://127.0.0.1:${await receiver.call("start", certificate)}`;
-    const workspaces = await createWorkspaces(service.clients, WORKSPACES, `${origin}/events`);
-    const bareLoop = await startWorker<PushReference>(context.scope, "push-reference");
-    const concurrency = WORKSPACES * IN_FLIGHT_EACH;
-    const { cert: ca } = certificate;
-    let body: Uint8Array = Buffer.alloc(0);
-
-    const rounds = await alternate(context, {
+    const ours = await startSide(context);
+    const { against } = context.options;
+    const pairs = await alternate(context, {
       unit: "pushes",
-      // The receiver's processor time counts for neither side.
-      ours: {
-        pids: service.pids,
-        run: (seconds) => pushFor(service.clients, receiver, workspaces, seconds),
-        async settle({ count }) {
-          const { requests, events } = await receiver.call("counts", undefined);
-          check(events === count, `${count} events were published, but ${events} were pushed`);
-          check(requests === events, `${events} events were pushed by ${requests} requests`);
-          body = await receiver.call("sample", undefined);
-          await receiver.call("reset", undefined);
-        },
-      },
-      reference: {
-        pids: { reference: bareLoop.pid },
-        run: (seconds) => bareLoop.call("run", { origin, ca, body, concurrency, seconds }),
-        async settle({ count }) {
-          const { events } = await receiver.call("counts", undefined);
-          check(events === count, `${count} requests were answered, but ${events} arrived`);
-          await receiver.call("reset", undefined);
-        },
-      },
+      ours: ours.side,
+      reference:
+        against === undefined ? await startBareLoop(context, ours) : (await startSide(context, against)).side,
     });
-    return resultOf(rounds, { bodyBytes: body.length });
+    return resultOf(pairs, { bodyBytes: (await ours.body()).length });
   },
 };
+
+/** Starts a service and a receiver, whose processor time does not count. */
+async function startSide(context: PartContext, build?: string) {
+  const { service, certificate } = await startPushService(context, {}, build);
+  const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");
+  const origin = `https://127.0.0.1:${await receiver.call("start", certificate)}`;
+  const workspaces = await createWorkspaces(service.clients, WORKSPACES, `${origin}/events`);
+  const side: Side = {
+    pids: service.pids,
+    run: (seconds) => pushFor(service.clients, receiver, workspaces, seconds),
+    async settle({ count }) {
+      const { requests, events } = await receiver.call("counts", undefined);
+      check(events === count, `${count} events were published, but ${events} were pushed`);
+      check(requests === events, `${events} events were pushed by ${requests} requests`);
+      await receiver.call("reset", undefined);
+    },
+  };
+  return { side, receiver, origin, certificate, body: () => receiver.call("sample", undefined) };
+}
+
+/** Starts the loop that POSTs the bytes of one of core's pushes. */
+async function startBareLoop(
+  context: PartContext,
+  { receiver, origin, certificate, body }: Awaited<ReturnType<typeof startSide>>,
+): Promise<Side> {
+  const bareLoop = await startReference<PushReference>(context, "push-reference");
+  return {
+    pids: { reference: bareLoop.pid },
+    async prepare() {
+      // The first slice is ours, so core has pushed.
+      await bareLoop.call("connect", {
+        origin,
+        ca: certificate.cert,
+        body: await body(),
+        concurrency: CONCURRENCY,
+      });
+    },
+    run: (seconds) => bareLoop.call("run", { seconds }),
+    async settle({ count }) {
+      const { events } = await receiver.call("counts", undefined);
+      check(events === count, `${count} requests were answered, but ${events} arrived`);
+      await receiver.call("reset", undefined);
+    },
+  };
+}
 
 /** Publishes for `seconds`, as fast as events are pushed. Then waits up to 30 s until all events have arrived. */
 async function pushFor(

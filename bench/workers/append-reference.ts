@@ -1,5 +1,5 @@
 import { inBatches } from "../load/publishing";
-import type { Measure } from "../rounds";
+import type { Measure } from "../slices";
 import { connectToRedis } from "../store";
 import { serveWorker } from "../worker";
 

@@ -20,13 +20,12 @@ const calls = {
   /** Returns the number of requests and of distinct events since the last reset. */
   counts: async (_input: undefined) => ({ requests, events: seen.size }),
 
-  /** Returns the body of the first request since the last reset. */
+  /** Returns the body of the first request. */
   sample: async (_input: undefined): Promise<Uint8Array> => sample,
 
   async reset(_input: undefined): Promise<void> {
     seen.clear();
     requests = 0;
-    sample = Buffer.alloc(0);
   },
 };
 

@@ -1,28 +1,36 @@
 import { Agent } from "undici";
-import type { Measure } from "../rounds";
+import type { Measure } from "../slices";
 import { signatureOf } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
 /** The reference for pushes: a client that only POSTs the same bytes as core's pushes. */
 export type PushReference = typeof calls;
 
-export interface PushReferenceInput {
+export interface PushTarget {
   readonly origin: string;
   readonly ca: string;
   readonly body: Uint8Array;
   /** Number of concurrent requests, each on its own connection. */
   readonly concurrency: number;
-  readonly seconds: number;
 }
 
 let agent: Agent | undefined;
+let target: PushTarget | undefined;
 let sent = 0;
 
 const calls = {
-  async run({ origin, ca, body, concurrency, seconds }: PushReferenceInput): Promise<Measure> {
-    agent ??= new Agent({ connections: concurrency, pipelining: 1, connect: { ca } });
+  /** Sets the target of the requests. */
+  async connect(to: PushTarget): Promise<void> {
+    target = to;
+    agent ??= new Agent({ connections: to.concurrency, pipelining: 1, connect: { ca: to.ca } });
+  },
+
+  async run({ seconds }: { readonly seconds: number }): Promise<Measure> {
     const dispatcher = agent;
-    const bytes = Buffer.from(body);
+    if (target === undefined || dispatcher === undefined)
+      throw new Error("the target is unknown: call connect first");
+    const { origin, concurrency } = target;
+    const bytes = Buffer.from(target.body);
     const signature = signatureOf("any secret", bytes);
     const fromMs = Date.now();
     const endMs = fromMs + seconds * 1000;

@@ -4,17 +4,19 @@ import { promisify } from "node:util";
 
 const MAIN = join(__dirname, "../../dist/bench/main.js");
 
-/** Runs the benchmark with short rounds, and returns its output. */
+/** Runs the benchmark with few slices, and returns its output. */
 async function bench(...args: readonly string[]): Promise<string> {
-  const all = [MAIN, ...args, "--rounds", "1", "--seconds", "1"];
+  const all = [MAIN, ...args, "--slices", "2"];
   const { stdout } = await promisify(execFile)(process.execPath, all);
   return stdout;
 }
 
-test("if a part of the benchmark has a reference, the last line of the part's output shows the cost and the ratio", async () => {
+test("if a part of the benchmark has a reference, the last line of the part's output shows the cost, its quartiles, the ratio and the speed of the machine", async () => {
   const lines = (await bench("push")).trim().split("\n");
-  expect(lines.at(-1)).toMatch(/^cost=\d+\.\d{3} min=\d+\.\d{3} max=\d+\.\d{3} ratio=\d+\.\d{3}$/);
-  const head = lines.at(-3)?.trim().split(/ {2,}/);
-  const ours = "round|ours pushes/s|core µs each|edge µs each|redis µs each";
+  expect(lines.at(-1)).toMatch(
+    /^cost=\d+\.\d{3} q1=\d+\.\d{3} q3=\d+\.\d{3} ratio=\d+\.\d{3} speed=\d+\/\d+ stolen=\d+\.\d met=(yes|no|unknown \(.+\))$/,
+  );
+  const head = lines.at(-4)?.trim().split(/ {2,}/);
+  const ours = "pairs|ours pushes/s|core µs each|edge µs each|redis µs each";
   expect(head?.join("|")).toBe(`${ours}|reference pushes/s|reference µs each|cost|ratio`);
 });

@@ -1,0 +1,9 @@
+/**
+ * Returns Node's flags for writing a CPU profile of a process, whose name becomes a part of the file's name.
+ *
+ * @param folder the folder for the profile; undefined for no profile
+ */
+export function profileFlags(folder: string | undefined, name: string): readonly string[] {
+  if (folder === undefined) return [];
+  return ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}-${Date.now()}.cpuprofile`];
+}
