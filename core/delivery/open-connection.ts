@@ -1,4 +1,4 @@
-import { type LookupFunction, isIPv6 } from "node:net";
+import { type LookupFunction, type OnReadOpts, isIPv6 } from "node:net";
 import { connect, type ConnectionOptions, type SecureContext, type TLSSocket } from "node:tls";
 import type { AttemptStep, Failure } from "../../contract/deliveries";
 import { findPublicAddresses, type PublicHostOptions } from "./public-host";
@@ -48,7 +48,7 @@ export async function openConnection(
     let connected = false;
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
     const resumption = options.sessions?.resume(url.host, found);
-    const target: ConnectionOptions & { readonly autoSelectFamily: true } = {
+    const target: ConnectionOptions & { readonly autoSelectFamily: true; readonly onread: OnReadOpts } = {
       host,
       port: Number(url.port || 443),
       // A literal address is not sent as a server name; the certificate must contain the address. The trailing dot of a
@@ -61,6 +61,7 @@ export async function openConnection(
       // `rejectUnauthorized` is set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED can change its default.
       rejectUnauthorized: true,
       session: resumption?.session,
+      onread: { buffer: READ_BUFFER, callback: (size) => emitRead(socket, size) },
     };
     const socket = connect(target);
     socket.setNoDelay(true);
@@ -108,6 +109,26 @@ export async function openConnection(
       }
     }
   });
+}
+
+/**
+ * The bytes that Node has just read from any connection. Without a shared buffer, Node allocates a buffer for each
+ * answer, which costs more than parsing the answer.
+ */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
+
+/**
+ * Passes the bytes in `READ_BUFFER` to the listener for "data", which must not keep them. Returns true, so that the
+ * socket continues to read.
+ */
+function emitRead(socket: TLSSocket, size: number): boolean {
+  const bytes = READ_BUFFER.subarray(0, size);
+  // If the bridge sends bytes at the end of the handshake, nobody listens yet.
+  if (!socket.emit("data", bytes)) {
+    const copy = Buffer.from(bytes);
+    setImmediate(() => socket.emit("data", copy));
+  }
+  return true;
 }
 
 /** Returns a lookup function that answers with the checked addresses, so that the name is not looked up again. */

@@ -29,16 +29,27 @@ export interface Answer {
   readonly keepAliveMs: number | undefined;
   /** The start of the body, for the log; undefined until the head is complete, and when the status is 2xx. */
   readonly bodyStart: BodyStart | undefined;
-  /** Parses the next bytes. Throws an Error when a head is invalid. An invalid body only sets the state to `spent`. */
+  /**
+   * Parses the next bytes, and does not keep them. Throws an Error when a head is invalid. An invalid body only sets the
+   * state to `spent`.
+   */
   read(bytes: Buffer): void;
 }
 
 interface Head {
   readonly status: number;
-  readonly body: BodyReader;
+  /** Returns a reader of the body. */
+  readonly createBody: () => BodyReader;
   /** Whether the connection may carry another request after the body. */
   readonly isReusable: boolean;
   readonly keepAliveMs: number | undefined;
+}
+
+/** A head, or undefined for an interim answer. */
+interface ReadHead {
+  readonly head: Head | undefined;
+  /** Whether a line ends with a bare line feed. */
+  readonly hasBareLineFeed: boolean;
 }
 
 /**
@@ -59,6 +70,7 @@ export function createAnswer(): Answer {
     read,
   };
   let head: Head | undefined;
+  let body: BodyReader | undefined;
   let unread: Buffer = NOTHING;
   let headsBytes = 0;
   let bodyBytes = 0;
@@ -68,7 +80,7 @@ export function createAnswer(): Answer {
   let hasBareLineFeed = false;
 
   /** Returns the bytes after the final head; undefined while the head is incomplete. */
-  function readHeads(bytes: Buffer): Buffer | undefined {
+  function skipHeads(bytes: Buffer): Buffer | undefined {
     // `unread` was already searched and does not contain `HEAD_END`, but may end with the first bytes of
     // `HEAD_END`.
     let from = Math.max(0, unread.length - HEAD_END.length);
@@ -79,19 +91,20 @@ export function createAnswer(): Answer {
         throw new Error("more than 16 KB of headers");
       if (end === undefined) {
         checkStatusLine(unread);
+        unread = Buffer.from(unread);
         return undefined;
       }
-      const text = unread.toString("latin1", 0, end);
-      // In a head, CRLF and a bare line feed both end a line (RFC 9112, section 2.2).
-      hasBareLineFeed ||= BARE_LINE_FEED.test(text);
-      head = readHead(text.replaceAll("\r\n", "\n").slice(0, -2));
+      const read = recallHead(unread.toString("latin1", 0, end));
+      hasBareLineFeed ||= read.hasBareLineFeed;
+      head = read.head;
       headsBytes += end;
-      unread = unread.subarray(end);
+      unread = end === unread.length ? NOTHING : unread.subarray(end);
     }
     return unread;
   }
 
-  function readBody({ body, isReusable }: Head, bytes: Buffer): Answer["state"] {
+  function readBody({ createBody, isReusable }: Head, bytes: Buffer): Answer["state"] {
+    body ??= createBody();
     const end = body(bytes, answer.bodyStart);
     if (end === "more") {
       bodyBytes += bytes.length;
@@ -101,7 +114,7 @@ export function createAnswer(): Answer {
   }
 
   function read(bytes: Buffer): void {
-    const rest = head === undefined ? readHeads(bytes) : bytes;
+    const rest = head === undefined ? skipHeads(bytes) : bytes;
     if (rest === undefined || head === undefined) return;
     answer.status = head.status;
     answer.keepAliveMs = head.keepAliveMs;
@@ -124,8 +137,8 @@ const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 /** Returns the index of the byte after the head; undefined if the head is incomplete. */
 function findHeadEnd(bytes: Buffer, from: number): number | undefined {
   const end = bytes.indexOf(HEAD_END, from);
-  const bareEnd = (end === -1 ? bytes : bytes.subarray(0, end + 1)).indexOf(BARE_HEAD_END, from);
-  if (bareEnd !== -1) return bareEnd + BARE_HEAD_END.length;
+  const bareEnd = bytes.indexOf(BARE_HEAD_END, from);
+  if (bareEnd !== -1 && (end === -1 || bareEnd < end)) return bareEnd + BARE_HEAD_END.length;
   return end === -1 ? undefined : end + HEAD_END.length;
 }
 
@@ -137,6 +150,21 @@ function checkStatusLine(bytes: Buffer): void {
   const end = bytes.indexOf("\n");
   if (end !== -1 && !STATUS_LINE.test(bytes.toString("latin1", 0, end).replace(/\r$/, "")))
     throw new Error("no HTTP/1.1 status line");
+}
+
+/** Recently parsed heads. Most answers have the same head as another answer of the same second. */
+const knownHeads = new Map<string, ReadHead>();
+const KNOWN_HEADS_MAX = 16;
+
+function recallHead(text: string): ReadHead {
+  const known = knownHeads.get(text);
+  if (known !== undefined) return known;
+  // In a head, CRLF and a bare line feed both end a line (RFC 9112, section 2.2).
+  const head = readHead(text.replaceAll("\r\n", "\n").slice(0, -2));
+  const read = { head, hasBareLineFeed: BARE_LINE_FEED.test(text) };
+  if (knownHeads.size === KNOWN_HEADS_MAX) knownHeads.clear();
+  knownHeads.set(text, read);
+  return read;
 }
 
 /**
@@ -158,8 +186,8 @@ function readHead(text: string): Head | undefined {
   const [length] = lengths;
   if (lengths.some((other) => other !== length)) throw new Error("conflicting Content-Lengths");
   if (length !== undefined && !/^\d+$/.test(length)) throw new Error("an invalid Content-Length");
-  const { body, isReusable } = delimit(status, length, encodings);
-  return { status, body, isReusable: isReusable && !closes, keepAliveMs };
+  const { createBody, isReusable } = delimit(status, length, encodings);
+  return { status, createBody, isReusable: isReusable && !closes, keepAliveMs };
 }
 
 /** The header fields that describe the body and the connection. Other fields are ignored. */
@@ -202,17 +230,21 @@ function itemsOf(value: string): readonly string[] {
 /**
  * Determines where the body ends (RFC 9112, section 6.3). The connection is reusable only when the end is unambiguous.
  */
-function delimit(status: number, length: string | undefined, encodings: readonly string[]) {
+function delimit(
+  status: number,
+  length: string | undefined,
+  encodings: readonly string[],
+): Pick<Head, "createBody" | "isReusable"> {
   const isEncoded = encodings.length > 0;
   const encoding = encodings.join().toLowerCase();
   // Answers with these statuses have no body, whatever the headers say. A bridge may still send the body that the
   // headers announce.
   if (status === 204 || status === 304) {
-    return { body: fixedBody(0), isReusable: !isEncoded && Number(length ?? 0) === 0 };
+    return { createBody: () => fixedBody(0), isReusable: !isEncoded && Number(length ?? 0) === 0 };
   }
-  if (encoding === "chunked") return { body: chunkedBody(), isReusable: length === undefined };
+  if (encoding === "chunked") return { createBody: chunkedBody, isReusable: length === undefined };
   // A length together with an empty Transfer-Encoding is as ambiguous as a length together with a coding.
   if (encoding === "" && length !== undefined)
-    return { body: fixedBody(Number(length)), isReusable: !isEncoded };
-  return { body: untilClose, isReusable: false };
+    return { createBody: () => fixedBody(Number(length)), isReusable: !isEncoded };
+  return { createBody: () => untilClose, isReusable: false };
 }

@@ -1,4 +1,3 @@
-import { setImmediate as untilRead } from "node:timers/promises";
 import { PushConnection, type PushSocket } from "./push-connection";
 
 /**
@@ -6,6 +5,9 @@ import { PushConnection, type PushSocket } from "./push-connection";
  * exceeded, the oldest of these connections is closed.
  */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
+
+/** Resolves when the event loop has read the sockets. Costs less than `setImmediate` of `node:timers/promises`. */
+const untilRead = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export type PushConnections = ReturnType<typeof createPushConnections>;
 
