@@ -4,6 +4,7 @@ import type { PushOutcome } from "../domain/delivery";
 import { missingKey } from "../domain/workspace";
 import type { Lease } from "../leases/lease";
 import type { PushMeter } from "../ports/meters";
+import type { PushHandoff, QueuePosition } from "../ports/push-handoff";
 import type { QueueRead } from "../ports/push-queue";
 import { StoreUnavailable } from "../ports/store-faults";
 import type { Workspaces } from "../ports/workspaces";
@@ -22,6 +23,8 @@ import { WorkspaceTurns, type Turn, type Turns } from "./turns";
 export interface DispatcherContext extends EventPushContext, QueueSize {
   readonly workspaces: Workspaces;
   readonly pushMeter?: PushMeter;
+  /** Hands over the events that this core publishes. Without `pushHandoff`, core reads them from the queue. */
+  readonly pushHandoff?: PushHandoff;
   /**
    * Called when the pushes of a workspace begin to wait, because core lacks the key that decrypts the workspace's
    * secret.
@@ -53,6 +56,9 @@ export function dispatchShard(context: DispatcherContext, lease: Lease): Promise
  * stop, core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is
  * recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  *
+ * The events that this core itself publishes are handed over, if the queue has no unread event before them. Other events
+ * are read from the queue.
+ *
  * While core cannot decrypt the secrets of a workspace, the workspace rests: its events stay in the queue, and core
  * tries to decrypt the secrets again after growing pauses.
  */
@@ -81,8 +87,12 @@ class ShardDispatcher implements PushShard {
   }
 
   async run(): Promise<void> {
-    const { pushQueue, pushMeter } = this.context;
+    const { pushQueue, pushMeter, pushHandoff } = this.context;
     const { shard, stopping } = this.lease;
+    const stopHandoff = pushHandoff?.add(shard, {
+      position: () => this.#queue.position,
+      take: (position, read, readAt) => this.#takePublished(position, read, readAt),
+    });
     const stopWakes = pushQueue.onWake((woken) => {
       if (woken === shard) this.#waker.wake();
     });
@@ -96,6 +106,7 @@ class ShardDispatcher implements PushShard {
       const pauseMs = await this.#look();
       if (pauseMs > 0) await this.#waker.wait(pauseMs);
     }
+    stopHandoff?.();
     stopWakes();
     for (const timer of this.#timers) clearTimeout(timer);
     if (this.#inProgress > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
@@ -120,6 +131,14 @@ class ShardDispatcher implements PushShard {
     }
     this.#queue.failed();
     return AFTER_FAULT_MS;
+  }
+
+  /** Takes the next events of the queue, which this core has just published. */
+  #takePublished(position: QueuePosition, read: QueueRead, readAt: number): void {
+    const last = read.pushes.at(-1)?.entryId;
+    // Redis woke no core, so the dispatcher must now read the events from the queue.
+    if (this.lease.stopping.aborted || !this.#queue.move(position, last)) return this.#waker.wake();
+    this.#take(read, readAt);
   }
 
   #take({ pushes, versions, isEnd }: QueueRead, readAt: number): number {

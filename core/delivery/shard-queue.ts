@@ -1,6 +1,7 @@
 import type { DropReason } from "../../contract/deliveries";
 import type { Lease } from "../leases/lease";
 import type { Clock } from "../ports/outside";
+import type { QueuePosition } from "../ports/push-handoff";
 import type { PushQueue, QueuedPush, QueueRead } from "../ports/push-queue";
 import { WAIT_MAX_MS } from "./turns";
 
@@ -48,6 +49,10 @@ export function createInHand() {
     get bytes() {
       return bytes;
     },
+    /** Whether the queue is being read again from its beginning. */
+    get isReadAgain() {
+      return isReadAgain;
+    },
     /** Whether the bytes of the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
     isOver: (workspaceId: string) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
     /** Adds an entry. Returns false when the entry is already in hand. */
@@ -94,6 +99,7 @@ export class ShardQueue {
   readonly #beganAt = performance.now();
   /** The id of the last entry that was read; undefined to read from the start of the queue. */
   #after: string | undefined;
+  #isReading = false;
   /** The start of the last read that reached the end of the queue, as a `performance.now()` time. */
   #caughtUpAt = -Infinity;
   /** The last period in which reads failed, as `performance.now()` times. */
@@ -115,11 +121,30 @@ export class ShardQueue {
    */
   async read(): Promise<QueueRead | undefined> {
     const { token, shard } = this.#lease;
-    const read = await this.#context.pushQueue.read(token, shard, this.#after, READ_MAX);
-    if (read === undefined) return undefined;
-    this.#fault.isOver = true;
-    this.#after = read.pushes.at(-1)?.entryId ?? this.#after;
-    return read;
+    this.#isReading = true;
+    try {
+      const read = await this.#context.pushQueue.read(token, shard, this.#after, READ_MAX);
+      if (read === undefined) return undefined;
+      this.#fault.isOver = true;
+      this.#after = read.pushes.at(-1)?.entryId ?? this.#after;
+      return read;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** How far the queue has been read; undefined while it is being read, or has no room. */
+  get position(): QueuePosition | undefined {
+    if (this.#isReading || this.inHand.isReadAgain || this.isFull) return undefined;
+    return { token: this.#lease.token, after: this.#after };
+  }
+
+  /** Moves from a position to the entry `to`. Returns false if the queue has left the position. */
+  move(from: QueuePosition, to: string | undefined): boolean {
+    const { position } = this;
+    if (position === undefined || position.after !== from.after) return false;
+    this.#after = to ?? this.#after;
+    return true;
   }
 
   /**

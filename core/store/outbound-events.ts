@@ -2,11 +2,13 @@ import { createHash } from "node:crypto";
 import { IDEMPOTENCY_KEY_SECONDS } from "../domain/bounds";
 import type { OutboundEvents, Publication, Published } from "../ports/outbound-events";
 import type { StoreMeter } from "../ports/meters";
+import type { QueuedPush } from "../ports/push-queue";
 import { batchFunction } from "./function-batch";
 import { packArguments, type Functions } from "./functions";
 import type { Keys } from "./keys";
+import { toQueuedPush, type Offer, type PushOffers } from "./push-handoff";
 import type { Argument, Reply } from "./redis/redis";
-import { asList, asNumber, asOneOf, asText } from "./redis/reply";
+import { asList, asNumber, asOneOf, asText, asVersions } from "./redis/reply";
 
 const BATCH_MAX = 200;
 /**
@@ -59,7 +61,8 @@ function toPublished(reply: Reply, { eventId, messageId, expiresAtMs }: Publicat
     expiresAtMs,
     mode,
   });
-  if (!Array.isArray(reply)) return published(reply);
+  if (typeof reply === "number") return published(reply);
+  if (!Array.isArray(reply)) return published(handedOver(reply).sequence);
   const [head, ...rest] = asList(reply);
   const outcome = asOneOf(head, OUTCOMES);
   switch (outcome) {
@@ -78,6 +81,26 @@ function toPublished(reply: Reply, { eventId, messageId, expiresAtMs }: Publicat
     case "unknown":
       return { outcome: "unknown-workspace" };
   }
+}
+
+/** Reads the answer for an event that this core hands over to its own push queue. */
+function handedOver(reply: Reply): { readonly sequence: string; readonly entryId: string } {
+  const [sequence = "", entryId = ""] = asText(reply).split(" ");
+  return { sequence, entryId };
+}
+
+/** Hands over the events of a call to the taker, if Redis stored them as its next entries. */
+function handOver(offer: Offer, publications: readonly Publication[], answers: readonly Reply[]): void {
+  const versions = answers[publications.length];
+  if (versions === undefined) return;
+  const pushes: QueuedPush[] = [];
+  for (const [i, publication] of publications.entries()) {
+    const answer = answers[i];
+    if (typeof answer === "number" || Array.isArray(answer)) continue;
+    const { sequence, entryId } = handedOver(answer);
+    pushes.push(toQueuedPush(publication, sequence, entryId));
+  }
+  offer.taker.take(offer.position, { pushes, versions: asVersions(versions), isEnd: true }, offer.at);
 }
 
 function isDropped(reply: Reply): boolean {
@@ -116,20 +139,32 @@ export function createOutboundEvents(
   functions: Functions,
   keys: Keys,
   options: OutboundEventsOptions,
+  offers?: Pick<PushOffers, "offer">,
 ): OutboundEvents {
   const { pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes = 0 } = options;
   const { meter, onOverloaded } = options;
   const bounds = [pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes];
   const head = [IDEMPOTENCY_KEY_SECONDS, ...bounds].map(String);
+  const shardOf = ({ workspaceId }: Publication): number => keys.shard(workspaceId);
+  /** The offers of the calls in progress, by the publications of the call to one shard. */
+  const offered = new WeakMap<readonly Publication[], Offer>();
   const batch = batchFunction<Publication, Published>(functions, keys, {
     name: "publish",
     most: BATCH_MAX,
     weigh: ({ envelope }) => 1 + Math.floor(envelope.afterSequence.length / WEIGHT_LENGTH),
-    toArguments: (publications) => [...head, ...publications.flatMap(toArguments)],
+    toArguments(publications) {
+      const [first] = publications;
+      const offer = first && offers?.offer(shardOf(first));
+      if (offer !== undefined) offered.set(publications, offer);
+      const { token = "", after = "-" } = offer?.position ?? {};
+      return [...head, token, after, ...publications.flatMap(toArguments)];
+    },
     toBodies: (publications) =>
       publications.flatMap(({ envelope }) => [envelope.beforeSequence, envelope.afterSequence]),
     toOutputs(reply, publications) {
       const answers = asList(reply);
+      const offer = offered.get(publications);
+      if (offer !== undefined) handOver(offer, publications, answers);
       return publications.map((publication, i) => {
         const published = toPublished(answers[i], publication);
         if (published.outcome === "published") meter?.minted(published.sequence);
@@ -139,7 +174,6 @@ export function createOutboundEvents(
       });
     },
   });
-  const shardOf = ({ workspaceId }: Publication): number => keys.shard(workspaceId);
   return {
     publish: (publication) => batch.one(shardOf(publication), publication),
     publishAll: (publications) => batch.all(publications, shardOf),

@@ -44,6 +44,16 @@ export function unpackEvent(bytes: Buffer): PackedEvent {
   return { workspaceId, eventId, messageId, eventType, expiresAtMs, isRetried, envelope, traceparent };
 }
 
+/** Returns the bytes of a packed event. All its fields except the envelope are ASCII. */
+export function sizeOfPacked(event: PackedEvent, sequence: string): number {
+  const { workspaceId, eventId, messageId, expiresAtMs, eventType, isRetried, envelope, traceparent } = event;
+  const expiry = expiresAtMs === null ? 0 : String(expiresAtMs).length;
+  const push = isRetried ? "retried" : "once";
+  const ids = workspaceId.length + eventId.length + sequence.length + messageId.length;
+  const fields = 8 * LENGTH_BYTES + ids + expiry + eventType.length + push.length + envelope.length;
+  return traceparent === undefined ? fields : fields + LENGTH_BYTES + traceparent.length;
+}
+
 /** Packs an event without a message, which is pushed without retries. */
 export function packEvent(
   workspaceId: string,

@@ -11,7 +11,7 @@ import type { Functions } from "./functions";
 import type { Keys } from "./keys";
 import { unpackEvent } from "./packed-event";
 import type { Argument, Reply } from "./redis/redis";
-import { asBytes, asList, asNumber, asOneOf, asText } from "./redis/reply";
+import { asBytes, asList, asNumber, asOneOf, asText, asVersions } from "./redis/reply";
 import type { Wakes } from "./wakes";
 
 const BATCH_MAX = 128;
@@ -39,13 +39,6 @@ function toQueued(entry: Reply, packed: Reply, tries: Reply, publisher: Reply): 
     attempts: attempts ?? 0,
     firstFailedAtMs: firstFailedAtMs ?? 0,
   };
-}
-
-/** @param items ids of workspaces, each followed by the version of the workspace */
-function toVersions(items: readonly Reply[]): ReadonlyMap<string, number> {
-  const versions = new Map<string, number>();
-  for (let i = 0; i < items.length; i += 2) versions.set(asText(items[i]), asNumber(items[i + 1]));
-  return versions;
 }
 
 /** Copies bytes of a reply. A view would keep the whole reply in memory. */
@@ -111,7 +104,7 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
       const pushes = Array.from({ length: items.length / 4 }, (_, i) =>
         toQueued(items[4 * i], items[4 * i + 1], items[4 * i + 2], items[4 * i + 3]),
       );
-      return { pushes, versions: toVersions(asList(versions)), isEnd: asNumber(isEnd) === 1 };
+      return { pushes, versions: asVersions(versions), isEnd: asNumber(isEnd) === 1 };
     },
     record: (token, shard, item) => record(shard, { token, record: item }),
     onWake: (wake) => wakes.on("push", wake),

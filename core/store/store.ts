@@ -25,6 +25,7 @@ import { connectRedis, type Redis } from "./redis/redis";
 import { findAdvice, type RedisAdvice } from "./redis/advice";
 import { readMemory, readShardMemory } from "./memory";
 import { createPollWatch } from "./poll-watch";
+import { createPushOffers } from "./push-handoff";
 import { createPushQueue } from "./push-queue";
 import { checkAddressFirst, createOperatorTestLimits, createRequestLimits } from "./limits";
 import { createSealedEntries } from "./sealed-entries";
@@ -94,6 +95,7 @@ export async function openStore(options: StoreOptions) {
     const requestLimits = createRequestLimits(functions, keys, options.limits);
     const inboundLog = createInboundLog(functions, keys, { ...options, ...bounds });
     const requestCounts = createRequestCounts(functions, keys);
+    const pushOffers = createPushOffers();
     const heldEvents = createHeldEvents(redis, functions, keys, options.limits);
     return {
       now: clock.now,
@@ -106,10 +108,11 @@ export async function openStore(options: StoreOptions) {
       heldEvents: redis.isOneMaster
         ? heldEvents
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },
-      outboundEvents: createOutboundEvents(functions, keys, { ...options, ...bounds }),
+      outboundEvents: createOutboundEvents(functions, keys, { ...options, ...bounds }, pushOffers),
       followLog: createFollowLog(functions, keys, wakes),
       groups: createGroups(functions, keys),
       pushQueue: createPushQueue(functions, keys, wakes),
+      pushHandoff: pushOffers,
       pollWatch: createPollWatch(functions, keys),
       workspaceStates: createWorkspaceStates(functions, keys),
       operatorOutbox: createOperatorOutbox(functions, keys),

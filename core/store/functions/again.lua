@@ -17,7 +17,7 @@ register('send_again', function(keys, args)
   if redis.call('HGET', state_key(prefix, workspace), STATE.mode) ~= 'push' then return false end
   local now, again = clock(), again_key(prefix, workspace)
   local order, events = failed_keys(prefix, workspace)
-  local queue = open_queue(prefix, tonumber(args[1]), tonumber(args[2]))
+  local queue = open_queue(prefix, tonumber(args[1]), tonumber(args[2]), '')
 
   local function send(event)
     local failed = tonumber(redis.call('ZSCORE', order, event) or 0)

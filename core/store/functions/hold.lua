@@ -152,27 +152,31 @@ local function hold(prefix, now, workspace, state, fresh)
   end
 end
 
--- Opens the push queue of a shard to add events. `close` stores the new size of the queue in
--- bytes, and wakes the cores.
-local function open_queue(prefix, most, mostBytes)
+-- Opens the push queue of a shard to add events. `token` and `after` are those of the calling core (see publish).
+-- `is_read` says whether the core works on the queue and has read all its events. `close` stores the new size of the
+-- queue in bytes, and wakes the cores unless `is_read` is true.
+local function open_queue(prefix, most, mostBytes, token, after)
+  local key = prefix .. ':push'
   local length, bytes = queue_size(prefix)
   local added = false
+  local is_read = token ~= '' and holds_lease(prefix, CORES, token)
+    and #redis.call('XRANGE', key, after == '-' and '-' or '(' .. after, '+', 'COUNT', 1) == 0
 
-  -- Adds a packed event and its publisher ('' for unknown). Returns false when the queue is full.
+  -- Adds a packed event and its publisher ('' for unknown). Returns the id of the entry, or false when the queue is full.
   local function add(packed, publisher)
     if length >= most or bytes + #packed > mostBytes then return false end
-    redis.call('XADD', prefix .. ':push', '*', 'p', packed, 'by', publisher)
+    local entry = redis.call('XADD', key, '*', 'p', packed, 'by', publisher)
     length, bytes, added = length + 1, bytes + #packed, true
-    return true
+    return entry
   end
 
   local function close()
     if not added then return end
     set_queue_bytes(prefix, bytes)
-    redis.call('PUBLISH', prefix .. ':wake:push', '')
+    if not is_read then redis.call('PUBLISH', prefix .. ':wake:push', '') end
   end
 
-  return { add = add, close = close }
+  return { add = add, close = close, is_read = is_read }
 end
 
 -- Records that an event was refused because the held events of a workspace are at their bound. Also adds an operator
@@ -208,7 +212,9 @@ end
 -- sees an event before an event with a lower sequence.
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
 -- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
--- maxmemory in bytes, 0 for no limit. Then for each event: workspace; idempotency key ('' for none); event id; and a
+-- maxmemory in bytes, 0 for no limit; the token with which the calling core holds the lease of the shard, and the entry of
+-- the push queue that it read last ('-' for none). The token is '' if the core cannot take events now. Then for each event:
+-- workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
 -- push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown).
 -- When the push queue is full, further events are kept as failed events, and logged with the reason "overloaded".
@@ -220,6 +226,7 @@ end
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
 -- Returns for each event, in order:
 -- - the sequence
+-- - '<sequence> <entry id>': the calling core takes the event from this answer, and does not read it from the push queue
 -- - {full, sequence}: the event was dropped, because the push queue is full
 -- - {poll | push, sequence}: a direct event, with the mode of the workspace
 -- - {repeated, event id, sequence, message id, expiry}
@@ -228,6 +235,7 @@ end
 -- - {store-full}: Redis has no memory left for held events
 -- - {stale}: the stream of the fence does not hold the lease, or its delivery is acked or was delivered again
 -- - {unknown}: the workspace does not exist, is native or is disconnected
+-- If the core takes events, a list of their workspaces follows, each with its version.
 register('publish', function(keys, args, next_body)
   local prefix = keys[1]
   local now = clock()
@@ -245,11 +253,15 @@ register('publish', function(keys, args, next_body)
   end
 
   local function send(workspace, event, sequence, rest, before, after, traceparent, publisher)
-    queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]))
+    queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]), args[6], args[7])
     local packed = struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
       .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after
     if traceparent ~= '' then packed = packed .. struct.pack('<I4c0', #traceparent, traceparent) end
-    if queue.add(packed, publisher) then return tonumber(sequence) end
+    local entry = queue.add(packed, publisher)
+    if entry then
+      states[workspace].is_queued = true
+      return queue.is_read and sequence .. ' ' .. entry or tonumber(sequence)
+    end
     keep_failed(prefix, workspace, now, event, packed)
     log_drop(prefix, workspace, packed, publisher, 'overloaded')
     return { 'full', tonumber(sequence) }
@@ -263,7 +275,7 @@ register('publish', function(keys, args, next_body)
     return reserve_held(state.held_key, bytes, held_most, state.pending)
   end
 
-  for i = 6, #args, 6 do
+  for i = 8, #args, 6 do
     local workspace, key, publisher = args[i], args[i + 1], args[i + 5]
     local before, after = next_body(), next_body()
     local traceparent, fence = args[i + 4], ''
@@ -323,5 +335,15 @@ register('publish', function(keys, args, next_body)
     end
   end
   if queue then queue.close() end
+  if queue and queue.is_read then
+    local versions = {}
+    for workspace, state in pairs(states) do
+      if state.is_queued then
+        versions[#versions + 1] = workspace
+        versions[#versions + 1] = redis.call('HGET', state_key(prefix, workspace), STATE.version) or '0'
+      end
+    end
+    answers[#answers + 1] = versions
+  end
   return answers
 end)

@@ -4,6 +4,9 @@
 -- is renewed. There is no leader and no election. A lease is a distributed lock with a fencing
 -- token: the functions that read events or record outcomes check the token.
 
+-- The group of all cores. No group of followers can have this name.
+local CORES = '!cores'
+
 local function lease_key(prefix, group)
   return prefix .. ':lease:' .. group
 end

@@ -6,9 +6,6 @@
 -- hash `:tries` contains the number of attempts and the time of the first failure, so that the
 -- next holder of the lease can make the remaining attempts.
 
--- The group of all cores. No group of followers can have this name.
-local CORES = '!cores'
-
 -- Number of entries that one XRANGE reads. The number is small, because entries beyond the byte
 -- limit are read but not returned.
 local READ_AT_ONCE = 20

@@ -33,6 +33,14 @@ export function asOneOf<Known extends string>(reply: Reply, known: readonly Know
   throw new TypeError(`Redis returned a text other than ${known.join(", ")}`);
 }
 
+/** Returns a list of ids of workspaces, each followed by the version of the workspace, as a map. */
+export function asVersions(reply: Reply): ReadonlyMap<string, number> {
+  const items = asList(reply);
+  const versions = new Map<string, number>();
+  for (let i = 0; i < items.length; i += 2) versions.set(asText(items[i]), asNumber(items[i + 1]));
+  return versions;
+}
+
 function unexpected(reply: Reply, wanted: string): Error {
   // The message never contains the reply, which may contain data that must not be logged.
   return new TypeError(`Redis returned ${reply === null ? "nothing" : typeof reply} instead of ${wanted}`);
