@@ -18,12 +18,23 @@ local DAY = @REQUEST_ID_SECONDS@
 local HALF_DAY = DAY / 2
 local TEN_MINUTES = 2 * @TIMESTAMP_TOLERANCE_SECONDS@
 
-local function id_key(prefix, slot, bucket)
-  return prefix .. ':id:' .. slot .. ':' .. bucket
+-- The keys of the hashes of half days, without the bucket, by prefix: `slot` is the number of the current half day, and
+-- each offset from it has its key. Lua takes long to make texts of numbers.
+local id_heads = {}
+
+local function id_heads_of(prefix, slot)
+  local heads = id_heads[prefix]
+  if not heads or heads.slot ~= slot then
+    heads = { slot = slot }
+    for offset = -2, 1 do heads[offset] = prefix .. ':id:' .. digits(slot + offset) .. ':' end
+    id_heads[prefix] = heads
+  end
+  return heads
 end
 
 local function bucket_of(digest)
-  return (string.byte(digest, 1) * 256 + string.byte(digest, 2)) % BUCKETS
+  local first, second = string.byte(digest, 1, 2)
+  return digits((first * 256 + second) % BUCKETS)
 end
 
 -- Adds a field to a hash that expires at `untilSeconds`. Returns false when the hash already
@@ -39,13 +50,14 @@ end
 local function repeats_id(prefix, digest, seconds, isClosed)
   local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
-  if redis.call('HEXISTS', id_key(prefix, slot - 1, bucket), field) == 1 then return true end
-  if redis.call('HEXISTS', id_key(prefix, slot + 1, bucket), field) == 1 then return true end
-  local offset = redis.call('HGET', id_key(prefix, slot - 2, bucket), field)
+  local heads = id_heads_of(prefix, slot)
+  if redis.call('HEXISTS', heads[-1] .. bucket, field) == 1 then return true end
+  if redis.call('HEXISTS', heads[1] .. bucket, field) == 1 then return true end
+  local offset = redis.call('HGET', heads[-2] .. bucket, field)
   -- The times are whole seconds, so a repeat is found for up to a day and one second.
   if offset and seconds - ((slot - 2) * HALF_DAY + tonumber(offset)) <= DAY then return true end
-  if isClosed then return redis.call('HEXISTS', id_key(prefix, slot, bucket), field) == 1 end
-  return not remember(id_key(prefix, slot, bucket), field, seconds - slot * HALF_DAY,
+  if isClosed then return redis.call('HEXISTS', heads[0] .. bucket, field) == 1 end
+  return not remember(heads[0] .. bucket, field, digits(seconds - slot * HALF_DAY),
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
@@ -53,12 +65,15 @@ end
 -- unless `isClosed` is true.
 local function repeats_request(prefix, digest, timestamp, isClosed)
   local slot = math.floor(timestamp / TEN_MINUTES)
-  local key = prefix .. ':same:' .. slot .. ':' .. bucket_of(digest)
+  local key = prefix .. ':same:' .. digits(slot) .. ':' .. bucket_of(digest)
   if isClosed then return redis.call('HEXISTS', key, string.sub(digest, 3)) == 1 end
-  return not remember(key, string.sub(digest, 3), 1, (slot + 2) * TEN_MINUTES)
+  return not remember(key, string.sub(digest, 3), '1', (slot + 2) * TEN_MINUTES)
 end
 
-local read_post_state = state_reader('version', 'first_post_ms')
+local function read_post_state(prefix, workspace)
+  local values = redis.call('HMGET', state_key(prefix, workspace), STATE.version, STATE.first_post_ms)
+  return { version = values[1] or nil, first_post_ms = values[2] or nil }
+end
 
 -- ARGV: maximum requests per second from one address, and for one workspace; maximum entries of
 -- the log; maximum bytes of the log; names of the limited tokens, separated by commas. Then for
