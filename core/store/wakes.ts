@@ -5,7 +5,8 @@ type WakeOf = "in" | "push";
 
 export type Wakes = Awaited<ReturnType<typeof listenForWakes>>;
 
-const CHANNEL = /^cb:\{s(\d+)\}:wake:(in|push)$/;
+/** A channel names one or more shards, e.g. `cb:{s3,s7}:wake:in`. */
+const CHANNEL = /^cb:\{([s\d,]+)\}:wake:(in|push)$/;
 
 /**
  * Listens for wakes. A wake has no content and may be lost. So a listener reads the store after each wake, and also at
@@ -14,8 +15,11 @@ const CHANNEL = /^cb:\{s(\d+)\}:wake:(in|push)$/;
 export async function listenForWakes(redis: Redis) {
   const listeners = { in: new Set<(shard: number) => void>(), push: new Set<(shard: number) => void>() };
   await redis.subscribe("cb:{s*}:wake:*", (channel) => {
-    const [, shard, of] = CHANNEL.exec(channel) ?? [];
-    if (of === "in" || of === "push") for (const wake of listeners[of]) wake(Number(shard));
+    const [, shards = "", of] = CHANNEL.exec(channel) ?? [];
+    if (of !== "in" && of !== "push") return;
+    for (const shard of shards.split(",")) {
+      for (const wake of listeners[of]) wake(Number(shard.slice(1)));
+    }
   });
   return {
     /** Calls `wake` with the number of each shard for which a wake arrives. Returns a function that stops the calls. */

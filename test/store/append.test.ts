@@ -5,6 +5,7 @@ import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
 import { addNeighbour, addWorkspace, inbound, prefixOf, testClock, testStore, texts } from "../harness/store";
+import { until } from "../harness/wait";
 
 const SECOND_US = 1_000_000;
 const HALF_DAY = 43_200;
@@ -184,4 +185,22 @@ test("a stored request id takes less than 60 bytes, even if only 6,000 ids are s
   const expiries = keys.length * 32;
   expect((bytes + expiries) / ids).toBeGreaterThan(10);
   expect((bytes + expiries) / ids).toBeLessThan(60);
+});
+
+test("one message wakes every core for all shards of a call", async () => {
+  const records = await Promise.all(Array.from({ length: 8 }, () => addWorkspace(store)));
+  const shards = new Set(records.map(({ workspace }) => store.keys.shard(workspace.id)));
+  const messages: string[] = [];
+  await store.redis.subscribe("cb:{s*}:wake:in", (channel) => void messages.push(channel));
+  const woken = [store, other].map(({ followLog }) => {
+    const heard = new Set<number>();
+    return { heard, stop: followLog.onWake((shard) => heard.add(shard)) };
+  });
+  await Promise.all(records.map((record) => store.inboundLog.append(inbound(record, "a"))));
+  await until("all are woken", async () => messages.length > 0 && woken.every(({ heard }) => heard.size > 0));
+  for (const { heard, stop } of woken) {
+    expect(heard).toEqual(shards);
+    stop();
+  }
+  expect(messages).toHaveLength(1);
 });

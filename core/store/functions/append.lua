@@ -133,7 +133,7 @@ register('append', function(keys, args)
   for i = 6, #args, 8 do answers[#answers + 1] = answer_to(unpack(args, i, i + 7)) end
   local lost = room.close()
   if lost then answers[#answers + 1] = { 'lost', unpack(lost) } end
-  if isStored then redis.call('PUBLISH', prefix .. ':wake:in', '') end
+  if isStored then wake(prefix, 'in') end
   return answers
 end)
 

@@ -173,7 +173,7 @@ local function open_queue(prefix, most, mostBytes, token, after)
   local function close()
     if not added then return end
     set_queue_bytes(prefix, bytes)
-    if not is_read then redis.call('PUBLISH', prefix .. ':wake:push', '') end
+    if not is_read then wake(prefix, 'push') end
   end
 
   return { add = add, close = close, is_read = is_read }

@@ -27,6 +27,22 @@ end
 local called_at, called_at_digits
 -- The keys for which the current call has already called `outlive`.
 local outlived
+-- The shards to wake at the end of the current call, for each part of a shard ("in" or "push"); nil for none.
+local woken
+
+-- Wakes the cores at the end of the call, because a part of a shard has new events.
+local function wake(prefix, part)
+  woken = woken or {}
+  woken[part] = woken[part] or {}
+  table.insert(woken[part], string.match(prefix, '{(.*)}'))
+end
+
+-- Sends one message for all shards of the call, because every core reads each message.
+local function send_wakes()
+  for part, shards in pairs(woken) do
+    redis.call('PUBLISH', 'cb:{' .. table.concat(shards, ',') .. '}:wake:' .. part, '')
+  end
+end
 
 -- Registers a function. `flags` are flags of Redis: 'no-writes', or 'allow-oom'. A function
 -- with 'allow-oom' also runs while Redis is out of memory. Such a function frees memory, or returns an answer that
@@ -36,15 +52,20 @@ local function register(name, callback, flags)
     function_name = name .. '_@V@',
     flags = flags or {},
     callback = function(keys, args)
-      called_at, called_at_digits, outlived = nil, nil, {}
+      called_at, called_at_digits, outlived, woken = nil, nil, {}, nil
       local body = #keys
       local function next_body()
         body = body + 1
         return args[body]
       end
-      if #keys == 1 then return callback(keys, unpack_fields(args[1]), next_body) end
+      if #keys == 1 then
+        local answer = callback(keys, unpack_fields(args[1]), next_body)
+        if woken then send_wakes() end
+        return answer
+      end
       local answers = {}
       for i, key in ipairs(keys) do answers[i] = callback({ key }, unpack_fields(args[i]), next_body) end
+      if woken then send_wakes() end
       return answers
     end,
   })
