@@ -49,16 +49,8 @@ function copyOf(bytes: Buffer): Buffer {
 }
 
 function toArguments({ push, response, next }: PushRecord): readonly Argument[] {
-  const [attempts, failed] = next.do === "retry" ? [next.attempts, next.firstFailedAtMs] : [0, 0];
-  return [
-    push.workspaceId,
-    push.entryId,
-    String(push.bytes),
-    encodeResponse(response),
-    next.do,
-    String(attempts),
-    String(Math.round(failed)),
-  ];
+  const does = next.do === "retry" ? `retry ${next.attempts} ${Math.round(next.firstFailedAtMs)}` : next.do;
+  return [push.workspaceId, push.entryId, String(push.bytes), encodeResponse(response), does];
 }
 
 /** A record, and the token that proves that this core holds the lease. */
@@ -67,15 +59,10 @@ interface TokenRecord {
   readonly record: PushRecord;
 }
 
-/** Returns the token that a call uses: the token of the first item. */
-function tokenOf([first]: readonly TokenRecord[]): string {
-  return first?.token ?? "";
-}
-
-/** Returns the records that a call writes. */
-function recordsOf(items: readonly TokenRecord[]): readonly PushRecord[] {
-  const token = tokenOf(items);
-  return items.filter((item) => item.token === token).map((item) => item.record);
+/** Returns the records of a call, and the token that the call uses: the token of the first item. */
+function callOf(items: readonly TokenRecord[]) {
+  const token = items[0]?.token ?? "";
+  return { token, records: items.filter((item) => item.token === token) };
 }
 
 export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
@@ -85,14 +72,22 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
     name: "record_pushes",
     most: BATCH_MAX,
     weigh: ({ record: { next } }) => (next.do === "keep" ? KEPT_WEIGHT : 1),
-    toArguments: (items) => [tokenOf(items), ...recordsOf(items).flatMap(toArguments)],
+    toArguments(items) {
+      const { token, records } = callOf(items);
+      return [token, ...records.flatMap(({ record }) => toArguments(record))];
+    },
     toBodies: (items) =>
-      recordsOf(items).map(({ delivery }) => (delivery === undefined ? "" : encodeDelivery(delivery))),
+      callOf(items).records.map(({ record: { delivery } }) =>
+        delivery === undefined ? "" : encodeDelivery(delivery),
+      ),
     toOutputs(reply, items) {
-      const answers = asList(reply);
-      const token = tokenOf(items);
-      let next = 0;
-      return items.map((item) => (item.token === token ? asOneOf(answers[next++], RECORDED) : "lost"));
+      const { token } = callOf(items);
+      const answers = Array.isArray(reply) ? asList(reply).values() : undefined;
+      const all = answers === undefined ? asOneOf(reply, RECORDED) : undefined;
+      return items.map((item) => {
+        if (item.token !== token) return "lost";
+        return all ?? asOneOf(answers?.next().value, RECORDED);
+      });
     },
   });
   return {

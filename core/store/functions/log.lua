@@ -86,14 +86,18 @@ end
 
 -- Logs an attempt or a drop, and ends the run in progress. `response` is one character, which
 -- says whether the whole body follows (w) or not (t), and then the start of the bridge's
--- response body; '' for none. Returns the id of the entry.
-local function log_delivery(prefix, workspace, delivery, response)
-  local state = end_run(prefix, workspace)
+-- response body; '' for none. `accepted` contains the workspaces whose last attempt was accepted in the same call: for
+-- them, another accepted attempt changes nothing but the log. Returns the id of the entry.
+local function log_delivery(prefix, workspace, delivery, response, accepted)
+  local is_success = is_logged_success(delivery)
+  local is_known = is_success and accepted and accepted[workspace]
+  local state = not is_known and end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
   outlive(log, LOGGED_SECONDS)
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
-  local is_success = is_logged_success(delivery)
+  if is_known then return entry end
+  if accepted then accepted[workspace] = is_success end
   note_attempt(prefix, workspace, delivery, state.pushes_failing_ms, is_success)
   note_push_fact(prefix, workspace, entry, delivery, state.listed, is_success)
   return entry

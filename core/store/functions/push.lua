@@ -121,11 +121,11 @@ end
 -- Records the result of each event, and the event's next state, in one step. If core repeats the
 -- call because the answer was lost, the deliveries are not logged again.
 -- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the response to log with the
--- delivery (see log.lua); next state (done | keep | retry | hold); attempts made; time of the first failure in ms. `keep`
--- is like `done`, but also keeps the event as a failed event. The next state is `hold` when the workspace is now a poll
--- workspace.
+-- delivery (see log.lua); next state (done | keep | hold, or 'retry <attempts made> <time of the first failure in ms>').
+-- `keep` is like `done`, but also keeps the event as a failed event. The next state is `hold` when the workspace is now a
+-- poll workspace.
 -- Bodies: for each event, the delivery to log ('' for none).
--- Returns for each event, in order:
+-- Returns 'recorded' if this is the answer for all events. Otherwise returns for each event, in order:
 -- - recorded
 -- - lost: the token does not hold the lease, and nothing was recorded
 -- - pushed, only for hold: the workspace is a push workspace again
@@ -136,17 +136,19 @@ register('record_pushes', function(keys, args, next_body)
   local mine = holds_lease(prefix, CORES, args[1])
   local tried = redis.call('EXISTS', prefix .. ':tries') == 1
   local now = clock()
-  local answers, known, freed = {}, {}, 0
+  local answers, known, accepted, freed = {}, {}, {}, 0
+  local is_all_recorded = true
   local function exists(workspace)
     if known[workspace] == nil then known[workspace] = redis.call('EXISTS', state_key(prefix, workspace)) == 1 end
     return known[workspace]
   end
-  for i = 2, #args, 7 do
-    local workspace, entry, bytes, response, next, attempts, failed = unpack(args, i, i + 6)
+  for i = 2, #args, 5 do
+    local workspace, entry, bytes, response, next = unpack(args, i, i + 4)
     local delivery = next_body()
     local answer, is_new = 'lost', false
-    if mine and next == 'retry' then
-      answer, is_new, tried = 'recorded', note_try(prefix, entry, attempts .. ' ' .. failed), true
+    local tries = mine and next ~= 'done' and string.match(next, '^retry (.*)')
+    if tries then
+      answer, is_new, tried = 'recorded', note_try(prefix, entry, tries), true
     elseif mine then
       answer = next == 'hold' and hold_queued(prefix, now, workspace, entry) or 'recorded'
       if next == 'keep' and exists(workspace) then keep_queued(prefix, now, workspace, entry) end
@@ -154,11 +156,12 @@ register('record_pushes', function(keys, args, next_body)
       if is_new then freed = freed + bytes end
     end
     if is_new and delivery ~= '' and exists(workspace) then
-      log_delivery(prefix, workspace, delivery, response)
+      log_delivery(prefix, workspace, delivery, response, accepted)
       if next == 'keep' then note_exhausted(prefix, workspace, delivery) end
     end
     answers[#answers + 1] = answer
+    if answer ~= 'recorded' then is_all_recorded = false end
   end
   if freed > 0 then set_queue_bytes(prefix, select(2, queue_size(prefix)) - freed) end
-  return answers
+  return is_all_recorded and 'recorded' or answers
 end, { 'allow-oom' })
