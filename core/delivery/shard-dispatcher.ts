@@ -92,6 +92,7 @@ class ShardDispatcher implements PushShard {
     const stopHandoff = pushHandoff?.add(shard, {
       position: () => this.#queue.position,
       take: (position, read, readAt) => this.#takePublished(position, read, readAt),
+      look: this.#waker.wake,
     });
     const stopWakes = pushQueue.onWake((woken) => {
       if (woken === shard) this.#waker.wake();

@@ -20,6 +20,8 @@ export interface PushTaker {
    * @param readAt the `performance.now()` time before the events were stored
    */
   take(position: QueuePosition, read: QueueRead, readAt: number): void;
+  /** Reads the queue now, because it is unknown whether events were stored. */
+  look(): void;
 }
 
 /** Connects the calls that publish events with the core's own push queues. */

@@ -16,13 +16,15 @@ export interface BatchedFunction<Item, Output> {
   toBodies?(items: readonly Item[]): readonly Argument[];
   /** Converts the function's answer for one shard to one output per item, in the same order. */
   toOutputs(reply: Reply, items: readonly Item[]): readonly Output[];
+  /** Called with the items of one shard if the call failed. Redis may have run the function. */
+  onFault?(items: readonly Item[]): void;
 }
 
 /** Calls a function of the library in batches. */
 export function batchFunction<Item, Output>(
   functions: Functions,
   keys: Keys,
-  { name, most, weigh, toArguments, toBodies, toOutputs }: BatchedFunction<Item, Output>,
+  { name, most, weigh, toArguments, toBodies, toOutputs, onFault }: BatchedFunction<Item, Output>,
 ): Batch<Item, Output> {
   return createBatch<Item, Output>({
     most,
@@ -35,8 +37,13 @@ export function batchFunction<Item, Output>(
         bodies: toBodies?.(items) ?? [],
       }));
       const count = shards.reduce((sum, { items }) => sum + items.length, 0);
-      const replies = await functions.callEach(name, calls, count);
-      return shards.map(({ items }, i) => toOutputs(replies[i], items));
+      try {
+        const replies = await functions.callEach(name, calls, count);
+        return shards.map(({ items }, i) => toOutputs(replies[i], items));
+      } catch (error) {
+        for (const { items } of shards) onFault?.(items);
+        throw error;
+      }
     },
   });
 }

@@ -173,6 +173,8 @@ export function createOutboundEvents(
         return published;
       });
     },
+    // Redis may have stored events without waking a core.
+    onFault: (publications) => offered.get(publications)?.taker.look(),
   });
   return {
     publish: (publication) => batch.one(shardOf(publication), publication),

@@ -1,6 +1,9 @@
 import type { QueuePosition } from "../../core/ports/push-handoff";
 import type { QueuedPush, QueueRead } from "../../core/ports/push-queue";
 import { pushQueueOf, TOKEN } from "../harness/push-queue";
+import { createKeys } from "../../core/store/keys";
+import { createOutboundEvents } from "../../core/store/outbound-events";
+import { StoreUnavailable } from "../../core/ports/store-faults";
 import { addWorkspace, publication, testStore } from "../harness/store";
 
 const store = testStore();
@@ -16,6 +19,7 @@ function takeAt(workspace: { readonly id: string }, position: () => QueuePositio
       expect(from).toEqual(position());
       taken.push(read);
     },
+    look: () => {},
   });
   return { taken, remove };
 }
@@ -102,4 +106,28 @@ test("only queued events are taken", async () => {
   const outcomes = published.map(({ outcome }) => outcome);
   expect(outcomes).toEqual(["published", "published", "unknown-workspace", "published"]);
   expect(taken.flatMap(({ pushes }) => pushes.map(({ eventId }) => eventId))).toEqual(["evt_queued"]);
+});
+
+test("the taker reads the queue when the answer of a call is lost", async () => {
+  const looks: string[] = [];
+  const taker = {
+    position: () => undefined,
+    take: () => void looks.push("take"),
+    look: () => void looks.push("look"),
+  };
+  const functions = {
+    spansShards: true,
+    callEach: async () => {
+      throw new StoreUnavailable("the connection was lost");
+    },
+  } as unknown as Parameters<typeof createOutboundEvents>[0];
+  const bounds = { pushQueueMax: 10, pushQueueMaxBytes: 1e6, heldMaxBytes: 1e6 };
+  const position = { token: TOKEN, after: undefined };
+  const events = createOutboundEvents(functions, createKeys(16), bounds, {
+    offer: () => ({ taker, position, at: 0 }),
+  });
+  await expect(events.publish(event("00000000-0000-4000-8000-000000000000", "a"))).rejects.toThrow(
+    StoreUnavailable,
+  );
+  expect(looks).toEqual(["look"]);
 });
