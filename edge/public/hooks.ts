@@ -23,6 +23,8 @@ const ACCEPTED_HEADERS = [
   String(ACCEPTED_BODY.length),
 ];
 
+const NO_BYTES = new Uint8Array(0);
+
 /** The names of the spans. */
 const POST = "POST /hooks/{workspaceId}";
 const POLL = "GET /hooks/{workspaceId}/events";
@@ -129,11 +131,11 @@ export class Hooks {
     this.#sendPage(exchange, outcome.value, span);
   }
 
-  #sendPage(
-    { response, sourceAddress }: Exchange,
-    { body, workspaceId, signature }: SignedPage,
-    span: Span | undefined,
-  ): void {
+  #sendPage({ response, sourceAddress }: Exchange, page: SignedPage, span: Span | undefined): void {
+    const { body, workspaceId, signature } = page;
+    // The promises of this request can already be in V8's old generation, where they stay until a full garbage collection.
+    // They must not keep the bytes of the page in memory for so long.
+    page.body = NO_BYTES;
     const hasRoom = this.#options.unsent.add(response, body.length, { workspaceId, address: sourceAddress });
     if (span) endSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);
     if (!hasRoom) return answerError(response, UNAVAILABLE);
