@@ -26,8 +26,7 @@ export function renderEnvelope(
   // Ids, types and times contain no characters that JSON escapes.
   const created = isoTime(head.createdAtMs);
   const expires = head.expiresAtMs === null ? "null" : `"${isoTime(head.expiresAtMs)}"`;
-  const rest =
-    content.type === "ping" ? "}" : `,${JSON.stringify(typeSpecific(content, messageId)).slice(1)}`;
+  const rest = content.type === "ping" ? "}" : typeSpecific(content, messageId);
   return {
     beforeSequence: `{"id":"${head.eventId}","type":"${content.type}","workspace":"${head.workspaceId}","sequence":`,
     afterSequence: `,"createdAt":"${created}","expiresAt":${expires}${rest}`,
@@ -56,26 +55,18 @@ function isoTime(ms: number): string {
   return text;
 }
 
-function typeSpecific(content: OutboundContent, messageId: string): object {
-  switch (content.type) {
-    case "message.create":
-    case "message.update":
-      return { channel: content.channel, message: message(content.message, messageId) };
-    case "message.ephemeral":
-      return { channel: content.channel, user: content.user, message: message(content.message, messageId) };
-    case "dm.create":
-      return { user: content.user, message: message(content.message, messageId) };
-  }
+/**
+ * Renders the fields that depend on the event's type. Joining the texts of the values takes less time than
+ * `JSON.stringify` of an object that contains the values.
+ */
+function typeSpecific(content: OutboundContent, messageId: string): string {
+  const channel = "channel" in content ? `,"channel":${JSON.stringify(content.channel)}` : "";
+  const user = "user" in content ? `,"user":${JSON.stringify(content.user)}` : "";
+  return `${channel}${user},"message":${message(content.message, messageId)}}`;
 }
 
-function message(body: MessageBody, id: string): object {
-  return {
-    id,
-    kind: body.kind,
-    text: body.text,
-    buttons: body.buttons,
-    image: body.image,
-    awaitsReply: body.awaitsReply,
-    data: body.data,
-  };
+function message({ kind, text, buttons, image, awaitsReply, data }: MessageBody, id: string): string {
+  const shown = `"kind":"${kind}","text":${JSON.stringify(text)},"buttons":${JSON.stringify(buttons)}`;
+  const rest = `"image":${JSON.stringify(image)},"awaitsReply":${awaitsReply},"data":${JSON.stringify(data)}`;
+  return `{"id":"${id}",${shown},${rest}}`;
 }

@@ -1,7 +1,7 @@
 import { isPushRetried } from "../../contract/messages";
 import { isInScope, type Caller } from "../domain/caller";
 import { OUTBOUND_EVENT_MAX_BYTES } from "../domain/bounds";
-import { renderEnvelope } from "../domain/envelope";
+import { renderEnvelope, type RenderedEnvelope } from "../domain/envelope";
 import { defaultLifetimeMs } from "../domain/lifetime";
 import type { OutboundEvent } from "../domain/outbound-event";
 import { findOutboundFault, type OutboundFault } from "../domain/outbound-rules";
@@ -48,7 +48,7 @@ export function preparePublication(
   const eventId = ids.event();
   const messageId = content.type === "message.update" ? content.messageId : ids.message();
   const envelope = renderEnvelope({ eventId, workspaceId, createdAtMs, expiresAtMs }, content, messageId);
-  const bytes = Buffer.byteLength(envelope.beforeSequence) + Buffer.byteLength(envelope.afterSequence);
+  const bytes = bytesOf(envelope);
   if (bytes > OUTBOUND_EVENT_MAX_BYTES) {
     const message = `the event would have ${bytes} bytes: at most ${OUTBOUND_EVENT_MAX_BYTES} are allowed`;
     return { outcome: "invalid", fault: { field: "message", message } };
@@ -66,4 +66,14 @@ export function preparePublication(
     envelope,
     fence,
   };
+}
+
+/** Maximum number of bytes of one UTF-16 unit in UTF-8. */
+const UNIT_MAX_BYTES = 3;
+
+/** Returns the bytes of an event without its sequence; an upper bound if even this bound is within the limit. */
+function bytesOf({ beforeSequence, afterSequence }: RenderedEnvelope): number {
+  const most = UNIT_MAX_BYTES * (beforeSequence.length + afterSequence.length);
+  if (most <= OUTBOUND_EVENT_MAX_BYTES) return most;
+  return Buffer.byteLength(beforeSequence) + Buffer.byteLength(afterSequence);
 }
