@@ -63,9 +63,9 @@ export function timePasses(store: TestStore, workspaceId: string, us: number): P
     local packed = redis.call('HGET', state, 'facts')
     if packed then
       local function earlier(sequence) return sequence > 0 and sequence - us or 0 end
-      local gone, oldest, last, total, largest, served = struct.unpack('<dddddd', packed)
-      redis.call('HSET', state, 'facts', struct.pack('<dddddd', earlier(gone), earlier(oldest), earlier(last), total,
-        largest, earlier(served)))
+      local gone, oldest, last, total, largest, served, before = struct.unpack('<ddddddd', packed)
+      redis.call('HSET', state, 'facts', struct.pack('<ddddddd', earlier(gone), earlier(oldest), earlier(last), total,
+        largest, earlier(served), before))
     end`;
   const keys = ["held", "st"].map((kind) => keyOf(store, workspaceId, kind));
   return evaluate(store, script, keys, us);

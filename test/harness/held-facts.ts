@@ -2,7 +2,7 @@ import { asBytes } from "../../core/store/redis/reply";
 import { keyOf, type TestStore } from "./store";
 
 /** The facts about held events, in the order in which the field `facts` of a workspace's state contains them. */
-const FACTS = ["gone", "oldest", "held", "total", "largest", "served"] as const;
+const FACTS = ["gone", "oldest", "held", "total", "largest", "served", "before"] as const;
 const FACT_BYTES = 8;
 
 /** Facts about the held events of a workspace: sequences, the number of events, and the size of the largest one. */

@@ -92,6 +92,19 @@ local HELD_LOOKS = 16
 local HELD_ROOMS_MAX = 10000
 local held_rooms, held_rooms_count = {}, 0
 
+-- Upper bounds of the bytes that Redis needs for an event in addition to its text, and for a stream.
+local EVENT_EXTRA_BYTES = 256
+local STREAM_EXTRA_BYTES = 8192
+
+-- Whether the held events of a workspace are so few that Redis need not measure them: even if all events since the stream
+-- was last empty were still there, they and the next event would take only a part of `most`. `bytes` is the size of that
+-- event; `state` contains the facts about held events, and as `pending` the bytes that were reserved in this call.
+local function is_small(state, bytes, most)
+  local events = state.held_total - state.total_before
+  local held = events * (state.largest_held + EVENT_EXTRA_BYTES) + STREAM_EXTRA_BYTES
+  return held + 2 * (state.pending + bytes) < most / HELD_LOOKS
+end
+
 -- Reserves room for an event in the stream `key`. `pending` is the number of bytes that were reserved in this call.
 -- If the held events would exceed `most` bytes, returns false and their current bytes.
 local function reserve_held(key, bytes, most, pending)

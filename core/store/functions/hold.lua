@@ -68,9 +68,10 @@ end
 local function read_poll_state(prefix, workspace)
   local values = redis.call('HMGET', state_key(prefix, workspace), STATE.held_facts, STATE.version, STATE.listed,
     STATE.polled_us, STATE.poll_run, STATE.polls_failing_ms)
-  local expired_through, oldest_held, last_held, held_total, largest_held, served_through = unpack_facts(values[1])
+  local expired_through, oldest_held, last_held, held_total, largest_held, served_through, total_before =
+    unpack_facts(values[1])
   return { expired_through = expired_through, oldest_held = oldest_held, last_held = last_held, held_total = held_total,
-    largest_held = largest_held, served_through = served_through, version = values[2] or nil, listed = values[3] or nil,
+    largest_held = largest_held, served_through = served_through, total_before = total_before, version = values[2] or nil, listed = values[3] or nil,
     polled_us = tonumber(values[4]), poll_run = values[5] or nil, polls_failing_ms = tonumber(values[6]) }
 end
 
@@ -123,9 +124,10 @@ end
 local function read_publish_state(prefix, workspace)
   local key = state_key(prefix, workspace)
   local values = redis.call('HMGET', key, STATE.held_facts, STATE.mode, STATE.last_sequence, STATE.listed)
-  local expired_through, oldest_held, last_held, held_total, largest_held, served_through = unpack_facts(values[1])
+  local expired_through, oldest_held, last_held, held_total, largest_held, served_through, total_before =
+    unpack_facts(values[1])
   return { expired_through = expired_through, oldest_held = oldest_held, last_held = last_held, held_total = held_total,
-    largest_held = largest_held, served_through = served_through, mode = values[2] or nil,
+    largest_held = largest_held, served_through = served_through, total_before = total_before, mode = values[2] or nil,
     last_sequence = math.max(tonumber(values[3]) or 0, last_held), listed = values[4] or nil, key = key,
     held_key = held_key(prefix, workspace),
     -- What `publish` notes about the workspace during a call: the events to hold, as for append_held, and their bytes;
@@ -141,7 +143,9 @@ local function hold(prefix, now, workspace, state, fresh)
   local is_empty = before <= state.expired_through
   state.last_held, state.held_total, is_lost = append_held(state.held_key, not is_empty and before or nil, state.held_total, fresh)
   if is_lost then state.expired_through = before end
-  if is_empty or is_lost then state.oldest_held, state.largest_held = tonumber(fresh[1]), 0 end
+  if is_empty or is_lost then
+    state.oldest_held, state.largest_held, state.total_before = tonumber(fresh[1]), 0, state.held_total - #fresh / 3
+  end
   for i = 2, #fresh, 3 do
     if #fresh[i] > state.largest_held then state.largest_held = #fresh[i] end
   end
@@ -269,6 +273,7 @@ register('publish', function(keys, args, next_body)
 
   -- Returns whether there is room to hold one more event, and the bytes of the held events.
   local function has_room(workspace, state, bytes)
+    if is_small(state, bytes, held_most) then return true end
     local fits, used = reserve_held(state.held_key, bytes, held_most, state.pending)
     if fits then return true, used end
     if not drop_expired(prefix, workspace, now, state) then return false, used end

@@ -18,6 +18,7 @@ local function add_counts(prefix, counts)
 end
 
 -- In format 1, each fact about held events is a field of the state. These are the fields, in the order of HELD_FACTS.
+-- Format 1 does not store the last of them, `total_before`; 0 is correct for every stream.
 local FACTS_IN_1 = { 'gone', 'oldest', 'held', 'total', 'largest', 'served' }
 
 -- Reads the facts about held events of a workspace, in either format. Also returns whether their form is that of
@@ -44,7 +45,8 @@ local function facts_to_1(prefix, workspace)
   local last = math.max(state.last_held, read_assigned(prefix, workspace).last_sequence or 0)
   redis.call('HSET', key, STATE.last_sequence, digits(last))
   for i, name in ipairs(HELD_FACTS) do
-    if state[name] > 0 then redis.call('HSET', key, FACTS_IN_1[i], digits(state[name])) end
+    local field = FACTS_IN_1[i]
+    if field and state[name] > 0 then redis.call('HSET', key, field, digits(state[name])) end
   end
   redis.call('HDEL', key, STATE.held_facts)
 end

@@ -62,7 +62,7 @@ local STATE = {
 
 -- The facts about held events, in the order in which they are packed. Each is a number of eight bytes, or 0. Each call
 -- that publishes to a workspace or polls needs most of them, and Redis finds, converts and logs one field in much less
--- time than six. The text has at most 64 bytes, because Redis stores a hash with a longer value less compactly.
+-- time than seven. The text has at most 64 bytes, because Redis stores a hash with a longer value less compactly.
 local HELD_FACTS = {
   -- The highest sequence that expired, and the lowest that is still held.
   'expired_through',
@@ -74,8 +74,10 @@ local HELD_FACTS = {
   'largest_held',
   -- The last sequence that was served to a poll.
   'served_through',
+  -- `held_total` when the stream was last empty.
+  'total_before',
 }
-local FACTS_FORMAT = '<dddddd'
+local FACTS_FORMAT = '<ddddddd'
 local IS_HELD_FACT = {}
 for i = 1, #HELD_FACTS do IS_HELD_FACT[HELD_FACTS[i]] = true end
 
@@ -89,14 +91,14 @@ end
 -- Returns the facts about held events as numbers, in the order of HELD_FACTS. `packed` is false for a workspace that
 -- has never held an event.
 local function unpack_facts(packed)
-  if not packed then return 0, 0, 0, 0, 0, 0 end
+  if not packed then return 0, 0, 0, 0, 0, 0, 0 end
   return struct.unpack(FACTS_FORMAT, packed)
 end
 
 -- `state` contains all facts about held events.
 local function pack_facts(state)
   return struct.pack(FACTS_FORMAT, state.expired_through, state.oldest_held, state.last_held, state.held_total,
-    state.largest_held, state.served_through)
+    state.largest_held, state.served_through, state.total_before)
 end
 
 -- Returns a function that reads the given fields of a workspace's state. The function returns a table whose keys are
