@@ -20,11 +20,10 @@ export function parseSignature(header: string): ParsedSignature | undefined {
   const form = SIGNATURE_FORM.exec(header);
   if (form === null) return undefined;
   const [, timestamp = "", entries = ""] = form;
-  const digests = entries
-    .slice(",v1=".length)
-    .split(",v1=")
-    .filter((hex) => hex.length === DIGEST_HEX_LENGTH)
-    .map((hex) => Buffer.from(hex, "hex"));
+  const digests: Buffer[] = [];
+  for (const hex of entries.split(",v1=")) {
+    if (hex.length === DIGEST_HEX_LENGTH) digests.push(Buffer.from(hex, "hex"));
+  }
   return { timestamp, digests };
 }
 

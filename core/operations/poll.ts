@@ -91,7 +91,7 @@ const PAGE_START = Buffer.from('{"events":[');
  */
 function renderPage(page: Page, start: PageStart): Buffer {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);
-  const end = `],${JSON.stringify({ next, hasMore: page.hasMore, gap: page.gap }).slice(1)}`;
+  const end = `],"next":${JSON.stringify(next)},"hasMore":${page.hasMore},"gap":${page.gap}}`;
   let bytes = PAGE_START.length + Math.max(0, page.events.length - 1) + end.length;
   for (const piece of page.events) bytes += piece.length;
   const body = Buffer.allocUnsafe(bytes);
