@@ -10,7 +10,7 @@ import { shardOf } from "../domain/shard";
  * | `:ws:<workspace>`           | string | as the workspace             | put_workspace: the record as JSON, with encrypted secrets |
  * | `:st:<workspace>`           | hash   | as the workspace             | the state of the workspace: see functions/state.lua |
  * | `:all`                      | zset   | always                       | put_workspace: `<created, 13 digits>:<workspace>`, ordered as text |
- * | `:held:<workspace>`         | stream | 24 to 25 h after last event  | publish, record_pushes: events for polling; id is `<sequence>-0`, and the field's name is the event's number (see held.lua) |
+ * | `:held:<workspace>`         | stream | 24 to 25 h after last event  | publish, record_pushes: events for polling; id is `<sequence>-0`, and the field's name is the event's number and publisher (see held.lua) |
  * | `:push`                     | stream | an event until it is pushed  | publish: events of push workspaces; record_pushes removes them |
  * | `:pushbytes`                | string | as `:push`                   | publish, record_pushes: bytes of the events in `:push` |
  * | `:tries`                    | hash   | as its event in `:push`      | record_pushes: attempts made, and time of the first failure |

@@ -24,7 +24,7 @@ local function add_polled(answer, prefix, workspace, line)
     local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', math.min(left, 8))
     for _, entry in ipairs(entries) do
       room = room - #entry[2][2]
-      if room < 0 or tonumber(entry[2][1]) > last then return end
+      if room < 0 or tonumber((number_of(entry))) > last then return end
       answer[#answer + 1] = entry[2][2]
     end
     if #entries == 0 then return end

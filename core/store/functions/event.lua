@@ -104,9 +104,10 @@ do
     local sends, polls, held, queued, kept = sends_of(prefix, workspace, event), {}, {}, {}, {}
     local entry = find_held(prefix, workspace, event, ms, state)
     if entry then
-      polls = polls_of(prefix, workspace, tonumber(entry[2][1]))
+      local number, publisher = number_of(entry)
+      polls = polls_of(prefix, workspace, tonumber(number))
       local is_fetched = #polls > 0 or sequence_of(entry) <= (state.served_through or 0)
-      held = { entry[2][2], entry[2][4] or '', is_fetched and 1 or 0 }
+      held = { entry[2][2], publisher, is_fetched and 1 or 0 }
     else
       local sent = sends[#sends] and tonumber(sends[#sends][1])
       entry = sent and find_queued(prefix, workspace, event, sent) or find_queued(prefix, workspace, event, ms)

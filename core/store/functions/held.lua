@@ -1,10 +1,10 @@
 -- Held events. Each poll workspace has a stream, `:held:<workspace>`, with an entry for each
 -- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
--- The field is the event's number: the count of all events ever held for the workspace,
--- including this event. `held_total` in the workspace's state is the number of the last event.
--- The count of the events after an event is `held_total` minus the event's number, so counting these events does not
--- require reading them. A second field, `by`, contains the name of the token that published the event ('' for unknown).
--- Entries of older releases lack this field.
+-- The field is the event's number, then a space and the name of the token that published the event, if it is known. The
+-- number is the count of all events ever held for the workspace, including this event. `held_total` in the workspace's
+-- state is the number of the last event. The count of the events after an event is `held_total` minus the event's
+-- number, so counting these events does not require reading them. The entry has no second field, because Redis and core
+-- would need a quarter more time for a page.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -19,11 +19,20 @@ local function sequence_of(entry)
   return tonumber(sequence_digits(entry))
 end
 
+local function held_field(number, publisher)
+  return publisher == '' and digits(number) or digits(number) .. ' ' .. publisher
+end
+
+-- Returns the number of the event in an entry, as digits, and its publisher ('' for unknown).
+local function number_of(entry)
+  return string.match(entry[2][1], '^(%d+) ?(.*)$')
+end
+
 -- Reads up to `count` events after a sequence, oldest first. Returns their entries, and the
 -- number of all events after the sequence. `total` is `held_total` of the workspace's state.
 local function events_after(prefix, workspace, after, count, total)
   local entries = redis.call('XRANGE', held_key(prefix, workspace), '(' .. digits(after), '+', 'COUNT', digits(count))
-  return entries, entries[1] and total - tonumber(entries[1][2][1]) + 1 or 0
+  return entries, entries[1] and total - tonumber((number_of(entries[1]))) + 1 or 0
 end
 
 -- Returns the number of waiting events, and the sequence of the oldest waiting event, if any.
@@ -72,12 +81,12 @@ end
 -- `held_total`, and whether the earlier events of the stream were lost.
 local function append_held(key, held, total, fresh)
   local first = 1
-  if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], digits(total + 1), fresh[2], 'by', fresh[3]) then
+  if held and redis.call('XADD', key, 'NOMKSTREAM', fresh[1], held_field(total + 1, fresh[3]), fresh[2]) then
     first, total = 4, total + 1
   end
   for i = first, #fresh, 3 do
     total = total + 1
-    redis.call('XADD', key, fresh[i], digits(total), fresh[i + 1], 'by', fresh[i + 2])
+    redis.call('XADD', key, fresh[i], held_field(total, fresh[i + 2]), fresh[i + 1])
   end
   local last, is_lost = tonumber(fresh[#fresh - 2]), held and first == 1
   if not held or is_lost or hour_of(last) > hour_of(held) then

@@ -81,7 +81,7 @@ local function log_poll(prefix, workspace, now, state, events, first)
   local id = next_poll_id(now, last)
   if events == 0 then return id .. ' 1' end
   add_polls(prefix, workspace, id .. ' 1 ' .. digits(now / 1000) .. ' ' .. events
-    .. ' ' .. sequence_digits(first) .. ' ' .. first[2][1], last)
+    .. ' ' .. sequence_digits(first) .. ' ' .. number_of(first), last)
 end
 
 -- Logs an attempt or a drop, and ends the run in progress. `response` is one character, which

@@ -82,7 +82,7 @@ local function move_block(prefix, workspace, now, state, index, id)
     if is_servable then
       state.held_total, state.last = state.held_total + 1, sequence
       state.largest_held = math.max(state.largest_held, last - first + 1)
-      redis.call('XADD', key, digits(sequence), digits(state.held_total), string.sub(block, first, last), 'by', '')
+      redis.call('XADD', key, digits(sequence), digits(state.held_total), string.sub(block, first, last))
     elseif last > #block and state.last == 0 then
       -- The JSON is missing. With this value, the next poll reports a gap.
       state.expired_through = math.max(state.expired_through, sequence)
