@@ -31,30 +31,48 @@ const calls = {
       throw new Error("the target is unknown: call connect first");
     const { origin, concurrency } = target;
     const bytes = Buffer.from(target.body);
-    const signature = signatureOf("any secret", bytes);
+    const headers = [
+      "Content-Type",
+      "application/json",
+      "Service-Signature",
+      signatureOf("any secret", bytes),
+      "Service-Workspace",
+      "00000000-0000-0000-0000-000000000000",
+    ];
     const fromMs = Date.now();
     const endMs = fromMs + seconds * 1000;
     let count = 0;
-    const work = async (): Promise<void> => {
-      while (Date.now() < endMs) {
-        const { statusCode, body: answer } = await dispatcher.request({
+    await new Promise<void>((resolve, reject) => {
+      let busy = concurrency;
+      const send = (): void => {
+        if (Date.now() >= endMs) {
+          if (--busy === 0) resolve();
+          return;
+        }
+        const request = {
           origin,
           path: "/events",
-          method: "POST",
-          headers: {
-            "Content-Type": "application/json",
-            "Service-Signature": signature,
-            "Service-Event-Id": `evt_${String(++sent).padStart(26, "0")}`,
-            "Service-Workspace": "00000000-0000-0000-0000-000000000000",
-          },
+          method: "POST" as const,
+          headers: [...headers, "Service-Event-Id", `evt_${String(++sent).padStart(26, "0")}`],
           body: bytes,
+        };
+        let status = 0;
+        dispatcher.dispatch(request, {
+          onRequestStart: () => undefined,
+          onResponseStart(_controller, statusCode) {
+            status = statusCode;
+          },
+          onResponseData: () => undefined,
+          onResponseEnd() {
+            if (status !== 204) return reject(new Error(`the receiver answered with ${status}`));
+            count += 1;
+            send();
+          },
+          onResponseError: (_controller, error) => reject(error),
         });
-        if (statusCode !== 204) throw new Error(`the receiver answered with ${statusCode}`);
-        await answer.dump();
-        count += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: concurrency }, work));
+      };
+      for (let number = 0; number < concurrency; number++) send();
+    });
     return { count, fromMs, toMs: Date.now() };
   },
 };
