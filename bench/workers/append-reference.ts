@@ -20,13 +20,13 @@ const calls = {
   async run({ redisUrl, streams, value, seconds }: AppendInput): Promise<Measure> {
     client ??= connectToRedis(redisUrl);
     const redis = await client;
-    return inBatches({ seconds }, (numbers) =>
-      Promise.all(
-        numbers.map((number) =>
-          redis.sendCommand(["XADD", streams[number % streams.length] ?? "", "*", "e", value]),
-        ),
-      ),
-    );
+    return inBatches({ seconds }, (numbers) => {
+      // A pipeline has one promise and no timeouts for its commands.
+      const pipeline = redis.multi();
+      for (const number of numbers)
+        pipeline.addCommand(["XADD", streams[number % streams.length] ?? "", "*", "e", value]);
+      return pipeline.execAsPipeline();
+    });
   },
 };
 
