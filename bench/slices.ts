@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { countInstructions, countsInstructions, type InstructionCounter } from "./instructions";
 import { divided, sumOf, withCpu, type CpuTimes, type Pids } from "./cpu";
 import type { Options, PartContext, PartResult } from "./part";
 import { median, quartilesOf } from "./statistics";
@@ -53,10 +54,20 @@ export interface Pair {
   readonly cost: number;
 }
 
+/** The result of a comparison. */
+export interface Comparison {
+  readonly pairs: readonly Pair[];
+  /** Instructions per unit of each side; undefined if the machine does not count them. */
+  readonly instructions?: { readonly ours: number; readonly reference: number };
+}
+
 /** Seconds of load in a slice: so short that the speed of the machine rarely changes within a pair. */
 export const SLICE_SECONDS = 0.5;
-/** Pairs that do not count, until the hot code of both sides is compiled. */
-const WARM_UP_PAIRS = 6;
+/**
+ * Pairs that do not count, until the hot code of both sides is compiled. On a slow machine, core still became faster
+ * after the sixth pair.
+ */
+const WARM_UP_PAIRS = 12;
 /** Milliseconds that count after the last answer, so that work that a process has put off counts too. */
 const SETTLE_MS = 50;
 const SHOW_EVERY = 6;
@@ -66,7 +77,7 @@ const SHOW_EVERY = 6;
  * within a pair changes from pair to pair.
  */
 export async function alternate(
-  { say, options }: Pick<PartContext, "say"> & { readonly options: Pick<Options, "slices"> },
+  { scope, say, options }: Pick<PartContext, "scope" | "say"> & { readonly options: Pick<Options, "slices"> },
   {
     unit,
     names = { ours: "ours", reference: "reference" },
@@ -74,14 +85,19 @@ export async function alternate(
     ours,
     reference,
   }: Contest,
-): Promise<readonly Pair[]> {
+): Promise<Comparison> {
+  let counters: { readonly ours: InstructionCounter; readonly reference: InstructionCounter } | undefined;
   const measurePair = async (oursFirst: boolean): Promise<Pair> => {
-    const first = oursFirst ? await measure(ours) : undefined;
-    const theirs = await measure(reference);
-    return pairOf(first ?? (await measure(ours)), theirs);
+    const first = oursFirst ? await measure(ours, counters?.ours) : undefined;
+    const theirs = await measure(reference, counters?.reference);
+    return pairOf(first ?? (await measure(ours, counters?.ours)), theirs);
   };
   for (let number = 0; number < Math.min(WARM_UP_PAIRS, count); number++) await measurePair(true);
 
+  if (countsInstructions()) {
+    const count = ({ pids }: Side) => countInstructions(scope, pids);
+    counters = { ours: await count(ours), reference: await count(reference) };
+  }
   const pairs: Pair[] = [];
   let row: ReturnType<typeof createTable> | undefined;
   for (let number = 1; number <= count; number++) {
@@ -98,19 +114,44 @@ export async function alternate(
     row([number, ...cells(latest)]);
   }
   row?.(["all", ...cells(mediansOf(pairs))]);
-  return pairs;
+  const counted = await stopCounters(pairs, counters);
+  say(instructionsLine(counted));
+  return { pairs, ...(counted === undefined ? {} : { instructions: counted }) };
 }
 
-async function measure({ pids, prepare, run, settle }: Side): Promise<Figures> {
+async function measure(
+  { pids, prepare, run, settle }: Side,
+  counter: InstructionCounter | undefined,
+): Promise<Figures> {
   await prepare?.(SLICE_SECONDS);
+  await counter?.resume();
   const { result, times } = await withCpu(pids, async () => {
     const measured = await run(SLICE_SECONDS);
     await sleep(SETTLE_MS);
     return measured;
   });
+  await counter?.pause();
   await settle?.(result);
   const { count, fromMs, toMs } = result;
   return { ...result, perSecond: (count * 1000) / (toMs - fromMs), cpuUs: divided(times, count) };
+}
+
+/** Stops the counters. Returns the instructions per unit; undefined if they were not counted. */
+async function stopCounters(
+  pairs: readonly Pair[],
+  counters: { readonly ours: InstructionCounter; readonly reference: InstructionCounter } | undefined,
+): Promise<Comparison["instructions"]> {
+  const units = (name: "ours" | "reference") => pairs.reduce((sum, pair) => sum + pair[name].count, 0);
+  const [ours, reference] = [await counters?.ours.stop(), await counters?.reference.stop()];
+  if (ours === undefined || reference === undefined) return undefined;
+  return { ours: ours / units("ours"), reference: reference / units("reference") };
+}
+
+function instructionsLine(counted: Comparison["instructions"]): string {
+  if (counted === undefined) return "this machine does not count instructions (perf stat -e instructions:u)";
+  const [ours, reference] = [counted.ours.toFixed(0), counted.reference.toFixed(0)];
+  const ratio = (counted.ours / counted.reference).toFixed(3);
+  return `instructions in user mode each: ours ${ours}, reference ${reference}, ratio ${ratio}`;
 }
 
 export function pairOf(ours: Figures, reference: Figures): Pair {
@@ -163,7 +204,7 @@ function cells({ ours, reference, cost, ratio }: ReturnType<typeof mediansOf>): 
 }
 
 /** Returns the result of a part with a reference: the median cost with its quartiles, and the median ratio. */
-export function resultOf(pairs: readonly Pair[], more: object = {}): PartResult {
+export function resultOf({ pairs, instructions }: Comparison, more: object = {}): PartResult {
   const medians = mediansOf(pairs);
   const cost = quartilesLine(
     "cost",
@@ -172,7 +213,7 @@ export function resultOf(pairs: readonly Pair[], more: object = {}): PartResult 
   return {
     figure: medians.cost,
     lastLine: `${cost} ratio=${medians.ratio.toFixed(3)}`,
-    raw: { slices: pairs, medians, ...more },
+    raw: { slices: pairs, medians, instructions, ...more },
   };
 }
 

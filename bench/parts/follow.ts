@@ -18,12 +18,12 @@ export const follow: Part = {
     const redis = await context.scope.own(connectToRedis(service.redisUrl), (client) => client.destroy());
     const workspaces = await createWorkspaces(service.clients, WORKSPACES);
     const backlog = { count: EVENTS, window: WINDOW };
-    const pairs = await alternate(context, {
+    const comparison = await alternate(context, {
       unit: "events",
       names: { ours: "one workspace:", reference: `${WORKSPACES} workspaces:` },
       ours: backlogSide(service, redis, workspaces.slice(0, 1), { group: "one", ...backlog }),
       reference: backlogSide(service, redis, workspaces, { group: "many", ...backlog }),
     });
-    return resultOf(pairs);
+    return resultOf(comparison);
   },
 };

@@ -34,7 +34,7 @@ export const growth: Part = {
     const pairs = Math.ceil(options.slices * PAIRS_SHARE);
     const measure = async (what: string, size: number, contest: Omit<Contest, "names">): Promise<void> => {
       say(`${what}:`);
-      measured.push({ what, size, pairs: await alternate(context, { ...contest, pairs, names: NAMES }) });
+      measured.push({ what, size, ...(await alternate(context, { ...contest, pairs, names: NAMES })) });
     };
 
     for (const size of SIZES.map(scaled)) {

@@ -25,7 +25,7 @@ export const inbound: Part = {
     };
     const { workspaces, posts, side } = await startSide();
     const { against } = context.options;
-    const pairs = await alternate(context, {
+    const comparison = await alternate(context, {
       unit: "requests",
       ours: side,
       reference:
@@ -33,7 +33,7 @@ export const inbound: Part = {
           ? (await startReferenceServer(context, workspaces)).side(posts)
           : (await startSide(against)).side,
     });
-    return resultOf(pairs);
+    return resultOf(comparison);
   },
 };
 
@@ -95,14 +95,14 @@ function pollPart(name: string, what: string, held: Held): Part {
         await reference.setPage(page);
         return reference.side(ours.load);
       };
-      const pairs = await alternate(context, {
+      const comparison = await alternate(context, {
         unit: "polls",
         ours: ours.side,
         reference: theirs?.side ?? (await startConstant()),
       });
       await ours.assertUnchanged();
       await theirs?.assertUnchanged();
-      return resultOf(pairs, isEmpty ? {} : { pageBytes: page.length });
+      return resultOf(comparison, isEmpty ? {} : { pageBytes: page.length });
     },
   };
 }

@@ -30,7 +30,7 @@ export const publish: Part = {
     context.say(`an event has ${value.length} bytes`);
     await ours.service.store.emptyHeld();
     const { against } = context.options;
-    const pairs = await alternate(context, {
+    const comparison = await alternate(context, {
       unit: "events",
       ours: ours.side,
       reference:
@@ -38,7 +38,7 @@ export const publish: Part = {
           ? await startAppending(context, ours, value)
           : (await startSide(context, against)).side,
     });
-    return resultOf(pairs, { eventBytes: value.length });
+    return resultOf(comparison, { eventBytes: value.length });
   },
 };
 

@@ -27,13 +27,13 @@ export const push: Part = {
   async run(context) {
     const ours = await startSide(context);
     const { against } = context.options;
-    const pairs = await alternate(context, {
+    const comparison = await alternate(context, {
       unit: "pushes",
       ours: ours.side,
       reference:
         against === undefined ? await startBareLoop(context, ours) : (await startSide(context, against)).side,
     });
-    return resultOf(pairs, { bodyBytes: (await ours.body()).length });
+    return resultOf(comparison, { bodyBytes: (await ours.body()).length });
   },
 };
 

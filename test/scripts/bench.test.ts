@@ -16,7 +16,7 @@ test("if a part of the benchmark has a reference, the last line of the part's ou
   expect(lines.at(-1)).toMatch(
     /^cost=\d+\.\d{3} q1=\d+\.\d{3} q3=\d+\.\d{3} ratio=\d+\.\d{3} speed=\d+\/\d+ stolen=\d+\.\d met=(yes|no|unknown \(.+\))$/,
   );
-  const head = lines.at(-4)?.trim().split(/ {2,}/);
+  const head = lines.at(-5)?.trim().split(/ {2,}/);
   const ours = "pairs|ours pushes/s|core µs each|edge µs each|redis µs each";
   expect(head?.join("|")).toBe(`${ours}|reference pushes/s|reference µs each|cost|ratio`);
 });

@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import { createScope } from "../../bench/scope";
 import { alternate, mediansOf, pairOf, resultOf, type Figures, type Side } from "../../bench/slices";
 import { median, quartilesOf } from "../../bench/statistics";
 import { forAll } from "../harness/for-all";
@@ -13,7 +14,7 @@ const values = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLe
 
 test("a benchmark's last line has the median and the quartiles of the costs of its pairs, and the median ratio", () => {
   const pairs = [pair(50, 3.25), pair(40, 4), pair(30, 2.5), pair(20, 2), pair(60, 5)];
-  const { figure, lastLine, raw } = resultOf(pairs, { of: 1 });
+  const { figure, lastLine, raw } = resultOf({ pairs }, { of: 1 });
   expect(lastLine).toBe("cost=3.250 q1=2.500 q3=4.000 ratio=0.400");
   expect(figure).toBe(3.25);
   const medians = { ours: { perSecond: 40, cpuUs: { core: 1.625 } }, cost: 3.25, ratio: 0.4 };
@@ -66,10 +67,12 @@ test("a benchmark measures pairs of slices in changing order after a warm-up, an
     },
   });
   const lines: string[] = [];
-  const pairs = await alternate(
-    { say: (line) => lines.push(line), options: { slices: 3 } },
+  const scope = createScope();
+  const { pairs } = await alternate(
+    { scope, say: (line) => lines.push(line), options: { slices: 3 } },
     { unit: "things", ours: side("a", 30), reference: side("b", 60) },
   );
+  await scope.close();
   const slice = (name: string, count: number) => [
     `prepare ${name} 0.5`,
     `${name} 0.5`,
@@ -82,5 +85,6 @@ test("a benchmark measures pairs of slices in changing order after a warm-up, an
   expect(rates).toEqual(pairs.map(() => [60, 120, 0.5]));
   const head = "pairs, ours things/s, a µs each, reference things/s, b µs each, cost, ratio";
   expect(lines[0]?.trim().split(/ {2,}/)).toEqual(head.split(", "));
-  expect(lines.slice(1).map((line) => line.trim().split(/ +/)[0])).toEqual(["3", "all"]);
+  expect(lines.slice(1, 3).map((line) => line.trim().split(/ +/)[0])).toEqual(["3", "all"]);
+  expect(lines[3]).toMatch(/instructions/);
 });
