@@ -9,6 +9,9 @@ export const LIMITS: Readonly<Record<string, Limit>> = {
   "poll-page": { atMost: 4.5 },
   push: { atMost: 2.5 },
   publish: { atMost: 1.3 },
+  latency: { atMost: 4 },
+  mixed: { atMost: 4 },
+  start: { atMost: 2.5 },
   growth: { atLeast: 0.75 },
 };
 

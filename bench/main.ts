@@ -20,6 +20,7 @@ import { neighbours } from "./parts/neighbours";
 import { publish } from "./parts/publish";
 import { push } from "./parts/push";
 import { retries } from "./parts/retries";
+import { start } from "./parts/start";
 import { createScope, type Scope } from "./scope";
 
 /** All parts, in the order in which they run. */
@@ -33,6 +34,7 @@ const PARTS: readonly Part[] = [
   follow,
   latency,
   mixed,
+  start,
   idle,
   retries,
   isolation,

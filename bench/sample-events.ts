@@ -18,6 +18,23 @@ export function typedMessage(run: string, number: number) {
   };
 }
 
+/**
+ * Returns an inbound event like those that bridges send when members press a button. Each number is another member's
+ * press. All events have the same length.
+ */
+export function pressedButton(run: string, number: number) {
+  const n = String(number).padStart(9, "0");
+  const member = n.slice(-4);
+  return {
+    type: "action",
+    id: `req-${run}-${n}`,
+    channel: "general",
+    user: { id: `U0${member}`, name: `Member ${member}` },
+    messageId: "evt_01KE6QWT743GR6H13HZYJ5G5M8",
+    action: "join:10.1767605400114-0",
+  };
+}
+
 /** Returns a typical outbound event: a card with a button, about 450 bytes as JSON. All events have the same length. */
 export function cardEvent(workspaceId: string, number: number): OutboundEvent {
   const n = String(number).padStart(9, "0");

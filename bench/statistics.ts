@@ -30,6 +30,13 @@ export function spreadOf(values: readonly number[]) {
   return { count: values.length, p50, p95, p99, max };
 }
 
+/** Returns the medians of the spreads' p50 and p99, and the ratio of these medians. */
+export function middleOf(spreads: readonly Spread[]) {
+  const p50 = median(spreads.map((spread) => spread.p50));
+  const p99 = median(spreads.map((spread) => spread.p99));
+  return { p50, p99, ratio: p99 / p50 };
+}
+
 /** Returns a line with a figure of a part, and with the minimum and maximum of `all`. */
 export function spreadLine(name: string, figure: number, all: readonly number[]): string {
   const [min, max] = [Math.min(...all), Math.max(...all)];

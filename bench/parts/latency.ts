@@ -1,55 +1,69 @@
+import { findCapacity, MEASURED_SHARE } from "../capacity";
 import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
 import { startLoadedService } from "../service";
-import { median, spreadOf, type Spread } from "../statistics";
+import { middleOf, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
 
-const POSTING = 16;
-/**
- * Requests per second for each workspace: half the rate limit, because overdue and new requests arrive together after a
- * stall.
- */
-const POSTS_PER_SECOND = 125;
-const PUSHED = 8;
-const PUSHES_PER_SECOND = 50;
+/** So many that each workspace stays below its rate limit at the machine's capacity, even in a stall's wake. */
+const POSTING = 128;
+const PUSHED = 64;
+/** Requests and events per second of the warm-up and of the first step of the search for the capacity. */
+const FIRST_POSTS_PER_SECOND = 1_000;
+const FIRST_PUSHES_PER_SECOND = 200;
 /** Seconds that core, the edge and the load generator need at these rates until their hot code is compiled. */
-const WARM_UP_SECONDS = 15;
+const WARM_UP_SECONDS = 10;
 
-/** Measures latencies at a load well below the service's capacity. */
+/** Measures latencies at half of the capacity that this machine has for the load. */
 export const latency: Part = {
   name: "latency",
-  what: "how long a 202 and a push take at a fixed rate; figures only",
+  what: "how long a 202 and a push take at half of the machine's capacity",
   async run(context) {
     const { options, say } = context;
     const { clients, store, url: origin, load, createPushed } = await startLoadedService(context);
     const posting = await createWorkspaces(clients, POSTING);
     const pushed = await createPushed(PUSHED);
 
-    const post = async (run: string, seconds: number): Promise<Spread> => {
-      const rate = { workspaces: posting, perSecond: POSTS_PER_SECOND, seconds };
-      const latencies = await load.call("post", { ...rate, origin, run });
+    let runs = 0;
+    const post = async (rate: number, seconds: number): Promise<Spread> => {
+      const load202 = { workspaces: posting, perSecond: rate / POSTING, seconds, origin, run: `r${++runs}` };
+      const latencies = await load.call("post", load202);
       await store.settleInbound(latencies.length);
       return spreadOf(latencies);
     };
-    const push = async (seconds: number): Promise<Spread> =>
-      spreadOf(await load.call("push", { workspaces: pushed, perSecond: PUSHES_PER_SECOND, seconds }));
+    const push = async (rate: number, seconds: number): Promise<Spread> =>
+      spreadOf(await load.call("push", { workspaces: pushed, perSecond: rate / PUSHED, seconds }));
 
-    await post("warmup", WARM_UP_SECONDS);
-    await push(WARM_UP_SECONDS);
+    const find = async (what: string, send: typeof post, first: number): Promise<number> => {
+      await send(first, WARM_UP_SECONDS);
+      const capacity = await findCapacity(first, async (rate, seconds) => (await send(rate, seconds)).count);
+      say(`capacity: ${capacity.toFixed(0)} per second (${what})`);
+      return capacity;
+    };
+    const capacities = {
+      posts: await find("202", post, FIRST_POSTS_PER_SECOND),
+      pushes: await find("push", push, FIRST_PUSHES_PER_SECOND),
+    };
+
     const show = createSpreadTable(say);
     const rounds: { readonly accepted: Spread; readonly push: Spread }[] = [];
     for (let number = 1; number <= options.rounds; number++) {
-      const accepted = await post(`r${number}`, options.seconds);
+      const accepted = await post(capacities.posts * MEASURED_SHARE, options.seconds);
       show(number, "202", accepted);
-      const came = await push(options.seconds);
+      const came = await push(capacities.pushes * MEASURED_SHARE, options.seconds);
       show(number, "push", came);
       rounds.push({ accepted, push: came });
     }
 
-    const p50 = median(rounds.map(({ accepted }) => accepted.p50));
-    const p99 = median(rounds.map(({ accepted }) => accepted.p99));
-    const pushP99 = median(rounds.map(({ push: { p99 } }) => p99));
-    const accepted = `p50=${p50.toFixed(2)} p99=${p99.toFixed(2)} ratio=${(p99 / p50).toFixed(2)}`;
-    return { lastLine: `${accepted} push_p99=${pushP99.toFixed(2)}`, raw: { rounds } };
+    const accepted = middleOf(rounds.map((round) => round.accepted));
+    const pushes = middleOf(rounds.map((round) => round.push));
+    const words = [
+      `ratio=${accepted.ratio.toFixed(2)} push_ratio=${pushes.ratio.toFixed(2)}`,
+      `p50=${accepted.p50.toFixed(2)} p99=${accepted.p99.toFixed(2)}`,
+      `push_p50=${pushes.p50.toFixed(2)} push_p99=${pushes.p99.toFixed(2)}`,
+      `capacity=${capacities.posts.toFixed(0)} push_capacity=${capacities.pushes.toFixed(0)}`,
+    ];
+    const figure = Math.max(accepted.ratio, pushes.ratio);
+    return { lastLine: words.join(" "), figure, raw: { capacities, rounds } };
   },
 };

@@ -1,22 +1,23 @@
 import { POLL_INTERVAL_MS } from "../../contract/numbers";
-import { createWorkspaces } from "../core-clients";
+import { findCapacity, MEASURED_SHARE } from "../capacity";
+import { createWorkspaces, type Workspace } from "../core-clients";
 import { withCpuPercent, type CpuTimes } from "../cpu";
 import type { Part } from "../part";
 import { startLoadedService } from "../service";
-import { median, spreadOf, type Spread } from "../statistics";
+import { median, middleOf, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
 /** Players of one game, who all answer at the same moment. */
 const PLAYERS = 200;
-/** All players answer every 2 s. Even if they all answer a second late, fewer than 250 answers arrive per second. */
-const ANSWERS_PER_SECOND = 100;
+/** The games take turns, so that even late answers keep to the rate limit of 250 per second for a workspace. */
+const GAMES = 64;
 const POLLING = 2_000;
-/** Seconds between two polls of a workspace, as the contract recommends. */
-const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
 const PUSHED = 100;
-const PUSHES_PER_SECOND = 1;
+/** The numbers of requests and events per second at load 1. Every load has them in these proportions. */
+const PER_SECOND = { answers: 100, polls: POLLING / (POLL_INTERVAL_MS / 1_000), pushes: PUSHED } as const;
+const FIRST_LOAD = 0.5;
 const WARM_UP_SECONDS = 6;
 
 const WHATS = ["post", "poll", "push"] as const;
@@ -29,7 +30,7 @@ interface MixedRound {
 /** Measures latencies under all kinds of load at the same time, below the capacity of the processors. */
 export const mixed: Part = {
   name: "mixed",
-  what: `${PLAYERS} players answer at once, together with ${POLLING} polling and ${PUSHED} push workspaces; figures only`,
+  what: `${PLAYERS} players answer at once, with ${POLLING} polling and ${PUSHED} push workspaces, at half of the capacity`,
   async run(context) {
     const { scope, options, say } = context;
     const service = await startLoadedService(context);
@@ -37,43 +38,63 @@ export const mixed: Part = {
     // Each load has its own process, so that no load delays another.
     const posts = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const polls = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
-    const game = await createWorkspaces(clients, 1);
+    const games = await createWorkspaces(clients, GAMES);
     const polling = await createWorkspaces(clients, POLLING);
     const pushed = await service.createPushed(PUSHED);
 
-    const measure = async (run: string, seconds: number): Promise<MixedRound> => {
-      const answers = { workspaces: game, perSecond: ANSWERS_PER_SECOND, atOnce: PLAYERS, seconds };
+    let runs = 0;
+    const measure = async (times: number, seconds: number): Promise<MixedRound> => {
+      const rate = (workspaces: readonly Workspace[], perSecond: number) => ({
+        workspaces,
+        perSecond: (perSecond * times) / workspaces.length,
+        seconds,
+      });
+      const presses = {
+        ...rate(games, PER_SECOND.answers / PLAYERS),
+        presses: PLAYERS,
+        connections: PLAYERS,
+      };
       const { result, percent } = await withCpuPercent(pids, () =>
         Promise.all([
-          posts.call("post", { ...answers, origin, run }),
-          polls.call("poll", { workspaces: polling, perSecond: 1 / POLL_EVERY_SECONDS, seconds, origin }),
-          pushes.call("push", { workspaces: pushed, perSecond: PUSHES_PER_SECOND, seconds }),
+          posts.call("press", { ...presses, origin, run: `r${++runs}` }),
+          polls.call("poll", { ...rate(polling, PER_SECOND.polls), origin }),
+          pushes.call("push", rate(pushed, PER_SECOND.pushes)),
         ]),
       );
-      const [post, poll, push] = result;
+      const [answers, poll, push] = result;
+      const post = answers.flat();
       await store.settleInbound(post.length);
       return { spreads: { post: spreadOf(post), poll: spreadOf(poll), push: spreadOf(push) }, percent };
     };
 
-    await measure("warmup", WARM_UP_SECONDS);
+    await measure(1, WARM_UP_SECONDS);
+    const perSecondOfOne = Object.values(PER_SECOND).reduce((sum, each) => sum + each, 0);
+    const capacity = await findCapacity(FIRST_LOAD * perSecondOfOne, async (rate, seconds) => {
+      const { spreads } = await measure(rate / perSecondOfOne, seconds);
+      return WHATS.reduce((sum, what) => sum + spreads[what].count, 0);
+    });
+    const load = (capacity / perSecondOfOne) * MEASURED_SHARE;
+    say(`capacity: ${capacity.toFixed(0)} per second; measured with ${load.toFixed(2)} times the usual load`);
     const show = createSpreadTable(say);
     const rounds: MixedRound[] = [];
     for (let number = 1; number <= options.rounds; number++) {
-      const round = await measure(`r${number}`, options.seconds);
+      const round = await measure(load, options.seconds);
       rounds.push(round);
       for (const what of WHATS) show(number, what, round.spreads[what]);
       const percents = Object.entries(round.percent).map(([name, of]) => `${name} ${of.toFixed(1)} %`);
       say(`${percents.join(", ")} of one processor`);
     }
 
-    const times = WHATS.flatMap((what) => {
-      const of = (name: "p50" | "p99") => median(rounds.map(({ spreads }) => spreads[what][name])).toFixed(2);
-      return [`${what}_p50=${of("p50")}`, `${what}_p99=${of("p99")}`];
-    });
+    const middles = WHATS.map((what) => ({ what, ...middleOf(rounds.map(({ spreads }) => spreads[what])) }));
+    const times = middles.map(
+      ({ what, p50, p99 }) => `${what}_p50=${p50.toFixed(2)} ${what}_p99=${p99.toFixed(2)}`,
+    );
     const cores = Object.keys(pids).map((name) => {
       const percent = median(rounds.map((round) => round.percent[name] ?? NaN));
       return `${name}=${percent.toFixed(1)}`;
     });
-    return { lastLine: [...times, ...cores].join(" "), raw: { rounds } };
+    const figure = Math.max(...middles.map(({ ratio }) => ratio));
+    const first = `ratio=${figure.toFixed(2)} load=${load.toFixed(2)}`;
+    return { lastLine: [first, ...times, ...cores].join(" "), figure, raw: { capacity, load, rounds } };
   },
 };

@@ -3,9 +3,10 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { connectToCore, inTurn, publish, type CoreClients, type Workspace } from "../core-clients";
+import { createHttpConnections } from "../load/http-connections";
 import { listen, receivePushes, type Certificate } from "../load/receive-pushes";
-import { cardEvent, typedMessage } from "../sample-events";
-import { signatureOf } from "../load/signed-requests";
+import { cardEvent, pressedButton, typedMessage } from "../sample-events";
+import { signatureOf, signedPost } from "../load/signed-requests";
 import { serveWorker } from "../worker";
 
 /**
@@ -20,8 +21,6 @@ interface Rate {
   /** Requests or events per second for each workspace; can be less than 1. */
   readonly perSecond: number;
   readonly seconds: number;
-  /** Number of requests that are due at the same moment; 1 by default. */
-  readonly atOnce?: number;
 }
 
 const CONNECTIONS = 256;
@@ -30,17 +29,21 @@ const LOOK_EVERY_MS = 10;
 /** Milliseconds after which the slow bridge answers with 500, just before the attempt times out. */
 const SLOW_MS = 4_900;
 
+function countOf({ workspaces, perSecond, seconds }: Rate): number {
+  return Math.round(workspaces.length * perSecond * seconds);
+}
+
 /** Calls `make` at a fixed rate for `seconds`, and returns all results. */
 async function atRate<T>(
-  { workspaces, perSecond, seconds, atOnce = 1 }: Rate,
+  { workspaces, perSecond, seconds }: Rate,
   make: (number: number, workspace: Workspace, dueAt: number) => Promise<T>,
 ): Promise<readonly T[]> {
   globalThis.gc?.();
   const all: Promise<T>[] = [];
   const rate = workspaces.length * perSecond;
-  const count = Math.round(rate * seconds);
+  const count = countOf({ workspaces, perSecond, seconds });
   const began = performance.now() + 10;
-  const dueAt = (number: number): number => began + ((number - (number % atOnce)) * 1000) / rate;
+  const dueAt = (number: number): number => began + (number * 1000) / rate;
   while (all.length < count) {
     await sleep(1);
     const now = performance.now();
@@ -74,6 +77,17 @@ function receive({ url }: IncomingMessage, body: Buffer, response: ServerRespons
   }
   const number = Number(NUMBER.exec(body.toString("utf8"))?.[1]);
   response.writeHead(onPush(number) ? 204 : 500).end();
+}
+
+/** Connections for `press`, by origin and number. */
+const servers = new Map<string, ReturnType<typeof createHttpConnections>>();
+
+async function openConnections(origin: string, count: number) {
+  const key = `${origin} ${count}`;
+  const server = servers.get(key) ?? createHttpConnections(origin, count);
+  servers.set(key, server);
+  await server.open();
+  return server;
 }
 
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
@@ -118,6 +132,51 @@ const calls = {
       if (statusCode !== 202) throw new Error(`a request was answered with ${statusCode}`);
       return performance.now() - dueAt;
     }),
+
+  /**
+   * At each due time, sends `presses` presses of one game to a workspace at once, over open connections, each with one
+   * request at a time. For each game, returns the milliseconds from the due time until the answer of each press.
+   */
+  async press({
+    origin,
+    run,
+    presses,
+    connections,
+    ...rate
+  }: Rate & {
+    readonly origin: string;
+    readonly run: string;
+    readonly presses: number;
+    readonly connections: number;
+  }): Promise<readonly (readonly number[])[]> {
+    // The requests are signed beforehand, and written as they are: a bridge also receives its presses one by one.
+    const games = Array.from({ length: countOf(rate) }, (_game, game) =>
+      Array.from({ length: presses }, (_press, press) => {
+        const body = JSON.stringify(pressedButton(run, game * presses + press));
+        return Buffer.from(signedPost(inTurn(rate.workspaces, game), body), "latin1");
+      }),
+    );
+    const server = await openConnections(origin, connections);
+    const press = async (requests: readonly Buffer[], dueAt: number): Promise<readonly number[]> => {
+      const latencies: number[] = [];
+      const asked = new Set<number>();
+      let sent = 0;
+      // A connection that asks for its next request has got an answer.
+      await server.run(ARRIVE_WITHIN_MS / 1_000, (connection) => {
+        if (asked.has(connection)) latencies.push(performance.now() - dueAt);
+        asked.add(connection);
+        return requests[sent++];
+      });
+      return latencies;
+    };
+    // A game that is due before the connections are free waits, and its presses count as late.
+    let last: Promise<unknown> = Promise.resolve();
+    return atRate(rate, (number, _workspace, dueAt) => {
+      const pressed = last.then(() => press(games[number] ?? [], dueAt));
+      last = pressed.catch(() => undefined);
+      return pressed;
+    });
+  },
 
   /**
    * Polls workspaces with their cursors. For each poll, returns the milliseconds from its due time until its answer.
