@@ -90,9 +90,25 @@ async function openConnections(origin: string, count: number) {
   return server;
 }
 
+/**
+ * Maximum number of calls to core that are in progress. Above the capacity of the service, further events wait here, and
+ * count as late. Otherwise, the calls would exceed the share of the token, and core would refuse them.
+ */
+const PUBLISHING_MAX = 1_000;
+let publishing = 0;
+const waiting: (() => void)[] = [];
+
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
   if (clients === undefined) throw new Error("the worker is not connected to core: call start first");
-  await publish(clients, [cardEvent(workspace.id, number)]);
+  if (publishing < PUBLISHING_MAX) publishing += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    await publish(clients, [cardEvent(workspace.id, number)]);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) publishing -= 1;
+    else next();
+  }
 }
 
 async function untilAll(arrived: () => number, count: number): Promise<void> {
