@@ -16,8 +16,7 @@ export interface PollInput extends Omit<Caller, "signed"> {
 
 /** A page, as the exact bytes that were signed. */
 export interface SignedPage {
-  /** Becomes empty when the page has been sent on a lane. */
-  body: Uint8Array;
+  readonly body: Uint8Array;
   readonly signature: string;
   readonly workspaceId: string;
   /** Must be called when the page has been sent, or is dropped (see `PageAnswer`). */
@@ -73,8 +72,6 @@ function signPage(page: Page, start: PageStart, workspace: Workspace, nowMs: num
   const { release } = page;
   try {
     const body = renderPage(page, start);
-    // Promises of this call may stay in memory until a full garbage collection, but the bytes of the events must not.
-    page.events.length = 0;
     const signature = signatureHeader(body, activeKeys(workspace, nowMs), nowMs);
     return { body, signature, workspaceId: workspace.id, release };
   } catch (error) {

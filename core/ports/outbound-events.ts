@@ -90,8 +90,8 @@ export interface PageRequest {
 export type PageAnswer =
   | {
       readonly outcome: "page";
-      /** The bytes of each event, as sent to the bridge. The caller may empty the list. */
-      readonly events: Buffer[];
+      /** The bytes of each event, as sent to the bridge. */
+      readonly events: readonly Buffer[];
       /**
        * The sequence of the last event on the page. For a page from "latest", the sequence of the newest event. For any
        * other empty page, undefined.

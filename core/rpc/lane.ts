@@ -36,7 +36,6 @@ export interface LaneContext {
  */
 const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
-const NO_BYTES = Buffer.alloc(0);
 type Call = NonNullable<LaneCall["call"]>;
 type Answer = LaneAnswer | { readonly number: number; readonly page: SignedPage };
 
@@ -179,7 +178,7 @@ class Lane {
     if (this.#state === "over") return;
     this.#context.load.calls -= sent.length;
     this.#hold(-sent.length, -size);
-    for (const answer of sent) this.#release(answer);
+    if (this.#pages.size > 0) for (const answer of sent) this.#release(answer);
   }
 
   /** Adds new calls to the counts; negative numbers remove answered calls from the counts. */
@@ -200,13 +199,10 @@ class Lane {
   }
 
   #release(answer: Answer): void {
-    if (!("page" in answer)) return;
-    const { page } = answer;
-    // Promises of this call may stay in memory until a full garbage collection, but the bytes of the page must not.
-    page.body = NO_BYTES;
-    if (page.release === undefined) return;
-    this.#pages.delete(page.release);
-    page.release();
+    const done = "page" in answer ? answer.page.release : undefined;
+    if (done === undefined) return;
+    this.#pages.delete(done);
+    done();
   }
 
   readonly #stop = (): void => {

@@ -1,7 +1,7 @@
 /** The entries that a command for a stream returned, e.g. XRANGE. */
 export interface StreamEntries {
   /** The value of the first field of each entry. The buffers are slices of larger buffers. */
-  readonly values: Buffer[];
+  readonly values: readonly Buffer[];
   /** The id of the last entry; undefined when there are no entries. */
   readonly lastId: string | undefined;
 }
