@@ -94,9 +94,13 @@ export function lapsesAtMs(secret: Pick<StoredSecret, "retiredAtMs">): number | 
 /** The part of a workspace that has secrets. */
 type WithSecrets = Pick<Workspace, "secrets">;
 
+function isActive(secret: StoredSecret, nowMs: number): boolean {
+  return nowMs < (lapsesAtMs(secret) ?? Infinity);
+}
+
 /** Returns the secrets that are valid at `nowMs`, newest first (bridge guide, "Signatures"). */
 export function activeSecrets(workspace: WithSecrets, nowMs: number): readonly StoredSecret[] {
-  return workspace.secrets.filter((secret) => nowMs < (lapsesAtMs(secret) ?? Infinity));
+  return workspace.secrets.filter((secret) => isActive(secret, nowMs));
 }
 
 /** Returns the keys for verifying and signing at `nowMs`, newest first. Unreadable secrets have no key. */
@@ -104,7 +108,7 @@ export function activeKeys(workspace: WithSecrets, nowMs: number): readonly Hmac
   // Every request needs its keys, so this function is a loop: filter and flatMap take five times as long.
   const keys: HmacKey[] = [];
   for (const secret of workspace.secrets) {
-    if (secret.key !== undefined && nowMs < (lapsesAtMs(secret) ?? Infinity)) keys.push(secret.key);
+    if (secret.key !== undefined && isActive(secret, nowMs)) keys.push(secret.key);
   }
   return keys;
 }

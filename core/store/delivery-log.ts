@@ -53,33 +53,14 @@ export function decodeAttempt(text: string): {
 export function encodeDelivery(delivery: Delivery): string {
   const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "", event } = delivery;
   const latency = Math.round(latencyMs);
-  if (event === undefined) {
-    return JSON.stringify([
-      eventId,
-      eventType,
-      attempt,
-      result,
-      status,
-      latency,
-      address,
-    ] satisfies StoredDelivery);
+  // Each push needs a stored delivery. V8 takes longer for a list that is joined from two lists.
+  const stored: StoredDelivery[number][] = [eventId, eventType, attempt, result, status, latency, address];
+  if (event !== undefined) {
+    const { channel, userId, messageId, text } = event.summary;
+    const summary: StoredSummary = [channel, userId, messageId, text];
+    stored.push(summary, event.publisher, event.expiresAtMs ?? 0);
   }
-  const { channel, userId, messageId, text } = event.summary;
-  const summary: StoredSummary = [channel, userId, messageId, text];
-  const { publisher, expiresAtMs } = event;
-  // Each push needs a stored delivery. V8 takes 0.6 µs more for a list that is joined from two lists.
-  return JSON.stringify([
-    eventId,
-    eventType,
-    attempt,
-    result,
-    status,
-    latency,
-    address,
-    summary,
-    publisher,
-    expiresAtMs ?? 0,
-  ] satisfies StoredDelivery);
+  return JSON.stringify(stored);
 }
 
 function toLoggedEvent(

@@ -27,7 +27,8 @@ const POLL_URL = /^\/hooks\/([\w-]+)\/events(?:\?|$)/;
  * paths, with an encoded path, in HTTP/1.0, with an invalid number of Host headers, and with a body that is too large or
  * whose length is unknown. Fastify also answers the requests that arrive while the edge drains.
  *
- * Fastify's router, hooks, and objects for each request and reply would take a tenth of the edge's time.
+ * Fastify's router, hooks, and objects for each request and reply would take a tenth to a seventh of the edge's time
+ * (docs/decisions/0042-requests-past-fastify.md).
  */
 export function answerUsualRequests(app: FastifyInstance, options: UsualRequestsOptions): void {
   const { server } = app;
