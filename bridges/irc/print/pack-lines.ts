@@ -12,6 +12,8 @@ const ITEM_MAX_BYTES = 48;
 /** Separators of joined lines. A message uses the first one that its lines do not contain. */
 const SEPARATORS = [" · ", " | ", " — "];
 const SENTENCE_END = /[.!?…:]$/u;
+/** The mark before an item of a list, e.g. of a board. After a sentence and a space, a dash would look like part of it. */
+const ITEM_MARK = /^(?:[-–—•*]|\p{Emoji_Presentation})/u;
 
 /**
  * Returns the lines of some parts, each with at most `maxBytes` bytes. A chat limits the number of lines per second, so
@@ -49,7 +51,8 @@ export function packLines(parts: readonly Part[], maxBytes: number): readonly st
   function between(before: string, line: string): string | undefined {
     // A quote begins with a mark, but the end of a quote must be visible too.
     if (line.startsWith("> ")) return " ";
-    return !open?.isQuote && SENTENCE_END.test(withoutCodes(before)) ? " " : separator;
+    const followsSentence = SENTENCE_END.test(withoutCodes(before)) && !ITEM_MARK.test(withoutCodes(line));
+    return followsSentence && !open?.isQuote ? " " : separator;
   }
 }
 

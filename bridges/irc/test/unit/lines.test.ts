@@ -99,6 +99,10 @@ const GAME = {
     text: "**Final board**\n\n🥇 **Bob** · 150 points\n🥈 **Cid** · 147 points\n– **Ann** · 0 points",
     lines: ["Final board | 🥇 Bob · 150 points | 🥈 Cid · 147 points | – Ann · 0 points"],
   },
+  "board without points": {
+    text: "**Final board**\n\nNobody scored this time.\n\n– **Bob** · 0 points\n– **Ann** · 0 points",
+    lines: ["Final board | Nobody scored this time. | – Bob · 0 points | – Ann · 0 points"],
+  },
 };
 
 test.each(Object.entries(GAME))("short lines of a %s share a line", (_phase, { lines, ...fields }) => {
