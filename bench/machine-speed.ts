@@ -1,6 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 
-const RUNS = 5;
+const RUNS = 15;
+const PAUSE_MS = 100;
+/** Node flags with which the new process can read this file. */
+const LOADER = __filename.endsWith(".ts") ? ["--import", "tsx"] : [];
 const REQUESTS = 8_000;
 const BODY = JSON.stringify({
   type: "message",
@@ -11,15 +15,21 @@ const BODY = JSON.stringify({
 
 /**
  * Milliseconds that one core of this machine takes for a fixed piece of work, which resembles a request: parse and write
- * JSON, sign, look up and sort. Returns the median of five runs, which take less than a second together.
+ * JSON, sign, look up and sort. Returns the fastest of fifteen runs within about two seconds: other programs can only make
+ * a run slower. The work runs in a new process, because its time depends on the heap of the process.
  */
 export function timeFixedWork(): number {
+  return Number(execFileSync(process.execPath, [...LOADER, __filename], { encoding: "utf8" }));
+}
+
+function fastestRun(): number {
   const times = Array.from({ length: RUNS }, () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     const began = performance.now();
     fixedWork();
     return performance.now() - began;
   });
-  return times.toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? 0;
+  return Math.min(...times);
 }
 
 function fixedWork(): string | undefined {
@@ -30,3 +40,5 @@ function fixedWork(): string | undefined {
   }
   return [...signed.keys()].toSorted().map((key) => signed.get(key))[0];
 }
+
+if (require.main === module) process.stdout.write(String(fastestRun()));
