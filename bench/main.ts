@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
 import { logTail } from "../deploy/local/guarded-child";
 import { StartFault } from "../deploy/local/start-fault";
 import { withStolenTime } from "./cpu";
@@ -124,6 +125,10 @@ for (const [signal, code] of Object.entries(EXIT_SIGNALS)) {
     })();
   });
 }
+
+// While a worker measures latency, this process has little to do, and V8 would then collect garbage on a processor that
+// the service needs.
+setFlagsFromString("--no-memory-reducer");
 
 createProgram(PARTS, run)
   .parseAsync()

@@ -31,9 +31,14 @@ const WORKERS = join(__dirname, __filename.endsWith(".ts") ? "../dist/bench/work
 /**
  * Node flags of a worker that measures latency. If the worker paused to collect garbage, the pause would count as
  * latency of the service. So the worker collects garbage before each run, and has a young generation of 256 MB, which
- * suffices for a whole run.
+ * suffices for a whole run. Without the last flag, V8 also collects garbage when a process has little to do.
  */
-export const LOAD_FLAGS = ["--expose-gc", "--max-semi-space-size=256", "--min-semi-space-size=256"];
+export const LOAD_FLAGS = [
+  "--expose-gc",
+  "--max-semi-space-size=256",
+  "--min-semi-space-size=256",
+  "--no-memory-reducer",
+];
 
 /** Starts workers/<name>.ts in its own process. By default, the process has the same Node flags as the service. */
 export async function startWorker<Of extends Calls<Of>>(

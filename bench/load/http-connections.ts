@@ -17,6 +17,8 @@ interface User {
 
 const CHUNK_BYTES = 65_536;
 const ANSWER_WITHIN_MS = 10_000;
+/** Milliseconds between two looks for requests that are due. */
+const TICK_MS = 1;
 const NOBODY: User = { answered: () => undefined, failed: () => undefined };
 
 /**
@@ -28,6 +30,33 @@ export function createHttpConnections(origin: string, count: number) {
   // All connections read into this buffer: a connection's chunk is handled before the next chunk is read.
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   const connections = Array.from({ length: count }, () => createConnection(origin, chunk));
+
+  /** Gives each connection its user until `start` resolves. Rejects when there is no answer in time. */
+  async function use<T>(
+    seconds: number,
+    start: (resolve: (result: T) => void, reject: (error: Error) => void) => void,
+  ): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        timer = setTimeout(
+          () => reject(new Error(`${origin} did not answer all requests in time`)),
+          seconds * 1000 + ANSWER_WITHIN_MS,
+        );
+        start(resolve, reject);
+      });
+    } finally {
+      clearTimeout(timer);
+      for (const connection of connections) connection.use(NOBODY);
+    }
+  }
+
+  /** Returns the fault of an answer. */
+  function faultOf(status: number, bytes: number, expectedBytes = bytes): Error | undefined {
+    if (status >= 200 && status <= 299 && bytes === expectedBytes) return undefined;
+    return new Error(`${origin} answered with ${status} and ${bytes} bytes`);
+  }
+
   return {
     /** Opens the connections that are not open. */
     async open(): Promise<void> {
@@ -47,43 +76,85 @@ export function createHttpConnections(origin: string, count: number) {
       const latencies: number[] = [];
       let bodyBytes = 0;
       let busy = count;
-      let timer: NodeJS.Timeout | undefined;
       const fromMs = Date.now();
       const endsAt = performance.now() + seconds * 1000;
+      await use<void>(seconds, (resolve, reject) => {
+        for (const [number, connection] of connections.entries()) {
+          let sentAt = performance.now();
+          const send = (): void => {
+            const request = sentAt < endsAt ? next(number) : undefined;
+            if (request !== undefined) connection.send(request);
+            else if (--busy === 0) resolve();
+          };
+          connection.use({
+            answered(status, bytes) {
+              const fault = faultOf(status, bytes, expectedBytes);
+              if (fault !== undefined) return reject(fault);
+              const at = performance.now();
+              latencies.push(at - sentAt);
+              bodyBytes += bytes;
+              sentAt = at;
+              send();
+            },
+            failed: reject,
+          });
+          send();
+        }
+      });
+      const { p50, p99 } = spreadOf(latencies);
+      return { count: latencies.length, fromMs, toMs: Date.now(), bodyBytes, p50Ms: p50, p99Ms: p99 };
+    },
+    /**
+     * Sends the requests at a fixed rate, which does not depend on how long the answers take. A request that is due
+     * while no connection is free waits. Resolves when all requests are answered, to the milliseconds from each due
+     * time until the answer. Rejects unless every answer is a 2xx.
+     */
+    async runAtRate(perSecond: number, requests: readonly Buffer[]): Promise<readonly number[]> {
+      const latencies = Array.from(requests, () => 0);
+      const began = performance.now() + TICK_MS;
+      const dueAt = (number: number): number => began + (number * 1000) / perSecond;
+      /** The connections take turns. */
+      const free = Array.from(connections.keys());
+      /** The number of the request that each connection has in flight. */
+      const inFlight = Array.from(connections, () => 0);
+      let sent = 0;
+      let answered = 0;
+      const sendDue = (): void => {
+        const now = performance.now();
+        for (
+          let request = requests[sent];
+          request !== undefined && dueAt(sent) <= now;
+          request = requests[sent]
+        ) {
+          const number = free.shift();
+          if (number === undefined) return;
+          inFlight[number] = sent++;
+          connections[number]?.send(request);
+        }
+      };
+      const ticks = setInterval(sendDue, TICK_MS);
       try {
-        await new Promise<void>((resolve, reject) => {
-          timer = setTimeout(
-            () => reject(new Error(`${origin} did not answer ${busy} requests`)),
-            seconds * 1000 + ANSWER_WITHIN_MS,
-          );
+        await use<void>(requests.length / perSecond, (resolve, reject) => {
+          if (requests.length === 0) resolve();
           for (const [number, connection] of connections.entries()) {
-            let sentAt = performance.now();
-            const send = (): void => {
-              const request = sentAt < endsAt ? next(number) : undefined;
-              if (request !== undefined) connection.send(request);
-              else if (--busy === 0) resolve();
-            };
             connection.use({
               answered(status, bytes) {
-                if (status < 200 || status > 299 || bytes !== (expectedBytes ?? bytes))
-                  return reject(new Error(`${origin} answered with ${status} and ${bytes} bytes`));
-                const at = performance.now();
-                latencies.push(at - sentAt);
-                bodyBytes += bytes;
-                sentAt = at;
-                send();
+                const fault = faultOf(status, bytes);
+                if (fault !== undefined) return reject(fault);
+                const request = inFlight[number] ?? 0;
+                latencies[request] = performance.now() - dueAt(request);
+                free.push(number);
+                sendDue();
+                if (++answered === requests.length) resolve();
               },
               failed: reject,
             });
-            send();
           }
         });
       } finally {
-        clearTimeout(timer);
-        for (const connection of connections) connection.use(NOBODY);
+        clearInterval(ticks);
       }
-      const { p50, p99 } = spreadOf(latencies);
-      return { count: latencies.length, fromMs, toMs: Date.now(), bodyBytes, p50Ms: p50, p99Ms: p99 };
+      return latencies;
     },
   };
 }

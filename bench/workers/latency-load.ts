@@ -1,12 +1,13 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent } from "undici";
-import { connectToCore, inTurn, publish, type CoreClients, type Workspace } from "../core-clients";
+import { GameServiceService, PublishEventsRequest } from "../../proto/gen/chatbridge/v1/game";
+import { inTurn, TOKENS, type Workspace } from "../core-clients";
+import { createBareReceiver } from "../load/bare-receiver";
 import { createHttpConnections } from "../load/http-connections";
-import { listen, receivePushes, type Certificate } from "../load/receive-pushes";
+import { listen, type Certificate } from "../load/receive-pushes";
 import { cardEvent, pressedButton, typedMessage } from "../sample-events";
-import { signatureOf, signedPost } from "../load/signed-requests";
+import { signatureOf, signedPoll, signedPost } from "../load/signed-requests";
+import { createUnaryCalls } from "../load/unary-calls";
 import { serveWorker } from "../worker";
 
 /**
@@ -62,24 +63,26 @@ async function atRate<T>(
  * answer with 500.
  */
 let onPush: (number: number) => boolean = () => true;
-let clients: CoreClients | undefined;
+let publishMessage: ReturnType<typeof createUnaryCalls> | undefined;
 /** Cursors of the workspaces, by their ids. */
 const cursors = new Map<string, string>();
-const dispatcher = new Agent({ connections: CONNECTIONS, pipelining: 1 });
 
 /** Matches the number that `cardEvent` puts into the text. */
 const NUMBER = /Round (\d+)/;
 
-function receive({ url }: IncomingMessage, body: Buffer, response: ServerResponse): void {
-  if (url === "/slow") {
-    setTimeout(() => response.writeHead(500).end(), SLOW_MS);
-    return;
-  }
-  const number = Number(NUMBER.exec(body.toString("utf8"))?.[1]);
-  response.writeHead(onPush(number) ? 204 : 500).end();
+/** Judges a push as the bridge at this path. */
+async function slowly(): Promise<number> {
+  await sleep(SLOW_MS);
+  return 500;
 }
 
-/** Connections for `press`, by origin and number. */
+function judge(path: string, body: Buffer): number | Promise<number> {
+  if (path === "/slow") return slowly();
+  const number = Number(NUMBER.exec(body.toString("latin1"))?.[1]);
+  return onPush(number) ? 204 : 500;
+}
+
+/** Connections by origin and number. */
 const servers = new Map<string, ReturnType<typeof createHttpConnections>>();
 
 async function openConnections(origin: string, count: number) {
@@ -90,23 +93,42 @@ async function openConnections(origin: string, count: number) {
   return server;
 }
 
+/** Sends requests that were signed beforehand, so that signing them delays nothing. */
+async function sendAtRate(origin: string, rate: Rate, requests: readonly Buffer[]) {
+  const server = await openConnections(origin, CONNECTIONS);
+  globalThis.gc?.();
+  return server.runAtRate(rate.workspaces.length * rate.perSecond, requests);
+}
+
+/** Returns the cursor after the newest event of a workspace. */
+async function cursorOf(origin: string, { id, secret, address }: Workspace): Promise<string> {
+  const query = "after=latest";
+  const answer = await fetch(`${origin}/hooks/${id}/events?${query}`, {
+    headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
+  });
+  const { next } = (await answer.json()) as { readonly next?: string };
+  if (next === undefined) throw new Error(`a poll was answered with ${answer.status}`);
+  return next;
+}
+
 /**
  * Maximum number of calls to core that are in progress. Above the capacity of the service, further events wait here, and
  * count as late. Otherwise, the calls would exceed the share of the token, and core would refuse them.
  */
 const PUBLISHING_MAX = 1_000;
-let publishing = 0;
+let inProgress = 0;
 const waiting: (() => void)[] = [];
 
 async function publishOne(workspace: Workspace, number: number): Promise<void> {
-  if (clients === undefined) throw new Error("the worker is not connected to core: call start first");
-  if (publishing < PUBLISHING_MAX) publishing += 1;
+  if (publishMessage === undefined) throw new Error("the worker is not connected to core: call start first");
+  if (inProgress < PUBLISHING_MAX) inProgress += 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));
   try {
-    await publish(clients, [cardEvent(workspace.id, number)]);
+    const events = [cardEvent(workspace.id, number)];
+    await publishMessage(PublishEventsRequest.encode({ events }).finish());
   } finally {
     const next = waiting.shift();
-    if (next === undefined) publishing -= 1;
+    if (next === undefined) inProgress -= 1;
     else next();
   }
 }
@@ -123,31 +145,20 @@ const calls = {
    * /slow, which answers with 500 after `SLOW_MS`. `deadPort` accepts connections and sends nothing.
    */
   async start({ coreAddress, ...certificate }: Certificate & { readonly coreAddress: string }) {
-    clients = connectToCore(coreAddress);
-    const port = await receivePushes(certificate, receive);
+    publishMessage = createUnaryCalls(coreAddress, GameServiceService.publishEvents.path, TOKENS.game);
+    const port = await listen(createBareReceiver(certificate, judge));
     const deadPort = await listen(createServer((socket) => socket.on("error", () => {}).resume()));
     return { port, deadPort };
   },
 
   /** Posts events. For each event, returns the milliseconds from its due time until its answer. */
-  post: ({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) =>
-    atRate(rate, async (number, { id, secret, address }, dueAt) => {
+  async post({ origin, run, ...rate }: Rate & { readonly origin: string; readonly run: string }) {
+    const requests = Array.from({ length: countOf(rate) }, (_, number) => {
       const body = JSON.stringify(typedMessage(run, number));
-      const { statusCode, body: answer } = await dispatcher.request({
-        origin,
-        path: `/hooks/${id}`,
-        method: "POST",
-        headers: {
-          "Content-Type": "application/json",
-          "Service-Signature": signatureOf(secret, body),
-          "X-Forwarded-For": address,
-        },
-        body,
-      });
-      await answer.dump();
-      if (statusCode !== 202) throw new Error(`a request was answered with ${statusCode}`);
-      return performance.now() - dueAt;
-    }),
+      return Buffer.from(signedPost(inTurn(rate.workspaces, number), body), "latin1");
+    });
+    return sendAtRate(origin, rate, requests);
+  },
 
   /**
    * At each due time, sends `presses` presses of one game to a workspace at once, over open connections, each with one
@@ -195,22 +206,19 @@ const calls = {
   },
 
   /**
-   * Polls workspaces with their cursors. For each poll, returns the milliseconds from its due time until its answer.
+   * Polls workspaces without new events, with their cursors. For each poll, returns the milliseconds from its due time
+   * until its answer.
    */
-  poll: ({ origin, ...rate }: Rate & { readonly origin: string }) =>
-    atRate(rate, async (_number, { id, secret, address }, dueAt) => {
-      const query = `after=${cursors.get(id) ?? "latest"}`;
-      const { statusCode, body } = await dispatcher.request({
-        origin,
-        path: `/hooks/${id}/events?${query}`,
-        method: "GET",
-        headers: { "Service-Signature": signatureOf(secret, query), "X-Forwarded-For": address },
-      });
-      const { next } = (await body.json()) as { readonly next?: string };
-      if (statusCode !== 200 || next === undefined) throw new Error(`a poll was answered with ${statusCode}`);
-      cursors.set(id, next);
-      return performance.now() - dueAt;
-    }),
+  async poll({ origin, ...rate }: Rate & { readonly origin: string }) {
+    for (const workspace of rate.workspaces) {
+      if (!cursors.has(workspace.id)) cursors.set(workspace.id, await cursorOf(origin, workspace));
+    }
+    const requests = Array.from({ length: countOf(rate) }, (_, number) => {
+      const workspace = inTurn(rate.workspaces, number);
+      return Buffer.from(signedPoll(workspace, `after=${cursors.get(workspace.id)}`), "latin1");
+    });
+    return sendAtRate(origin, rate, requests);
+  },
 
   /**
    * Publishes events. For each event, returns the milliseconds from its due time until its push arrived. If `measured`,

@@ -73,6 +73,21 @@ describe("a run of load over HTTP", () => {
     expect(requests.toSorted()).toEqual(all.toSorted());
   });
 
+  test("at a fixed rate, sends each request once, and counts the time for which a request waits", async () => {
+    const load = createHttpConnections(origin, 1);
+    await load.open();
+    const all = Array.from({ length: 20 }, (_, number) => `/${number}`);
+    // All requests are due at about the same time, and the only connection sends one after another.
+    const latencies = await load.runAtRate(1_000_000, all.map(request));
+    expect(requests).toEqual(all);
+    expect(latencies).toHaveLength(20);
+    expect(latencies.toSorted((a, b) => a - b)).toEqual(latencies);
+    expect(await load.runAtRate(1_000, [])).toEqual([]);
+
+    status = 429;
+    await expect(load.runAtRate(1_000, all.map(request))).rejects.toThrow("answered with 429 and 2 bytes");
+  });
+
   // time: smoke
   test("ends after its time, with an answer to every request", async () => {
     const load = createHttpConnections(origin, 2);
