@@ -9,6 +9,8 @@ const STEP_SECONDS = 3;
 
 /** Share of the capacity at which latencies are measured. */
 export const MEASURED_SHARE = 0.5;
+/** Seconds of load at this share that do not count, because the service still recovers from the overload of the search. */
+export const AFTER_SEARCH_SECONDS = 3;
 
 /**
  * Finds the capacity of this machine for a load: doubles the rate until the answers come more slowly than the requests

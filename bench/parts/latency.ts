@@ -1,4 +1,4 @@
-import { findCapacity, MEASURED_SHARE } from "../capacity";
+import { findCapacity, AFTER_SEARCH_SECONDS, MEASURED_SHARE } from "../capacity";
 import { createWorkspaces } from "../core-clients";
 import type { Part } from "../part";
 import { startLoadedService } from "../service";
@@ -38,6 +38,7 @@ export const latency: Part = {
       await send(first, WARM_UP_SECONDS);
       const capacity = await findCapacity(first, async (rate, seconds) => (await send(rate, seconds)).count);
       say(`capacity: ${capacity.toFixed(0)} per second (${what})`);
+      await send(capacity * MEASURED_SHARE, AFTER_SEARCH_SECONDS);
       return capacity;
     };
     const capacities = {

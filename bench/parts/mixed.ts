@@ -1,5 +1,5 @@
 import { POLL_INTERVAL_MS } from "../../contract/numbers";
-import { findCapacity, MEASURED_SHARE } from "../capacity";
+import { findCapacity, AFTER_SEARCH_SECONDS, MEASURED_SHARE } from "../capacity";
 import { createWorkspaces, type Workspace } from "../core-clients";
 import { withCpuPercent, type CpuTimes } from "../cpu";
 import type { Part } from "../part";
@@ -75,6 +75,7 @@ export const mixed: Part = {
     });
     const load = (capacity / perSecondOfOne) * MEASURED_SHARE;
     say(`capacity: ${capacity.toFixed(0)} per second; measured with ${load.toFixed(2)} times the usual load`);
+    await measure(load, AFTER_SEARCH_SECONDS);
     const show = createSpreadTable(say);
     const rounds: MixedRound[] = [];
     for (let number = 1; number <= options.rounds; number++) {
