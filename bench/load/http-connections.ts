@@ -31,32 +31,6 @@ export function createHttpConnections(origin: string, count: number) {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   const connections = Array.from({ length: count }, () => createConnection(origin, chunk));
 
-  /** Gives each connection its user until `start` resolves. Rejects when there is no answer in time. */
-  async function use<T>(
-    seconds: number,
-    start: (resolve: (result: T) => void, reject: (error: Error) => void) => void,
-  ): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      return await new Promise<T>((resolve, reject) => {
-        timer = setTimeout(
-          () => reject(new Error(`${origin} did not answer all requests in time`)),
-          seconds * 1000 + ANSWER_WITHIN_MS,
-        );
-        start(resolve, reject);
-      });
-    } finally {
-      clearTimeout(timer);
-      for (const connection of connections) connection.use(NOBODY);
-    }
-  }
-
-  /** Returns the fault of an answer. */
-  function faultOf(status: number, bytes: number, expectedBytes = bytes): Error | undefined {
-    if (status >= 200 && status <= 299 && bytes === expectedBytes) return undefined;
-    return new Error(`${origin} answered with ${status} and ${bytes} bytes`);
-  }
-
   return {
     /** Opens the connections that are not open. */
     async open(): Promise<void> {
@@ -78,7 +52,7 @@ export function createHttpConnections(origin: string, count: number) {
       let busy = count;
       const fromMs = Date.now();
       const endsAt = performance.now() + seconds * 1000;
-      await use<void>(seconds, (resolve, reject) => {
+      await useUntilDone(origin, connections, seconds, (resolve, reject) => {
         for (const [number, connection] of connections.entries()) {
           let sentAt = performance.now();
           const send = (): void => {
@@ -88,7 +62,7 @@ export function createHttpConnections(origin: string, count: number) {
           };
           connection.use({
             answered(status, bytes) {
-              const fault = faultOf(status, bytes, expectedBytes);
+              const fault = faultOf(origin, status, bytes, expectedBytes);
               if (fault !== undefined) return reject(fault);
               const at = performance.now();
               latencies.push(at - sentAt);
@@ -109,54 +83,92 @@ export function createHttpConnections(origin: string, count: number) {
      * while no connection is free waits. Resolves when all requests are answered, to the milliseconds from each due
      * time until the answer. Rejects unless every answer is a 2xx.
      */
-    async runAtRate(perSecond: number, requests: readonly Buffer[]): Promise<readonly number[]> {
-      const latencies = Array.from(requests, () => 0);
-      const began = performance.now() + TICK_MS;
-      const dueAt = (number: number): number => began + (number * 1000) / perSecond;
-      /** The connections take turns. */
-      const free = Array.from(connections.keys());
-      /** The number of the request that each connection has in flight. */
-      const inFlight = Array.from(connections, () => 0);
-      let sent = 0;
-      let answered = 0;
-      const sendDue = (): void => {
-        const now = performance.now();
-        for (
-          let request = requests[sent];
-          request !== undefined && dueAt(sent) <= now;
-          request = requests[sent]
-        ) {
-          const number = free.shift();
-          if (number === undefined) return;
-          inFlight[number] = sent++;
-          connections[number]?.send(request);
-        }
-      };
-      const ticks = setInterval(sendDue, TICK_MS);
-      try {
-        await use<void>(requests.length / perSecond, (resolve, reject) => {
-          if (requests.length === 0) resolve();
-          for (const [number, connection] of connections.entries()) {
-            connection.use({
-              answered(status, bytes) {
-                const fault = faultOf(status, bytes);
-                if (fault !== undefined) return reject(fault);
-                const request = inFlight[number] ?? 0;
-                latencies[request] = performance.now() - dueAt(request);
-                free.push(number);
-                sendDue();
-                if (++answered === requests.length) resolve();
-              },
-              failed: reject,
-            });
-          }
-        });
-      } finally {
-        clearInterval(ticks);
-      }
-      return latencies;
-    },
+    runAtRate: (perSecond: number, requests: readonly Buffer[]): Promise<readonly number[]> =>
+      runAtRate(origin, connections, perSecond, requests),
   };
+}
+
+type Connection = ReturnType<typeof createConnection>;
+
+/** Gives the connections to `start` until it resolves. Rejects if that takes longer than the answers may take. */
+async function useUntilDone(
+  origin: string,
+  connections: readonly Connection[],
+  seconds: number,
+  start: (resolve: () => void, reject: (error: Error) => void) => void,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`${origin} did not answer all requests in time`)),
+        seconds * 1000 + ANSWER_WITHIN_MS,
+      );
+      start(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    for (const connection of connections) connection.use(NOBODY);
+  }
+}
+
+/** Returns why an answer is not the expected one; undefined if it is. */
+function faultOf(origin: string, status: number, bytes: number, expectedBytes = bytes): Error | undefined {
+  if (status >= 200 && status <= 299 && bytes === expectedBytes) return undefined;
+  return new Error(`${origin} answered with ${status} and ${bytes} bytes`);
+}
+
+async function runAtRate(
+  origin: string,
+  connections: readonly Connection[],
+  perSecond: number,
+  requests: readonly Buffer[],
+): Promise<readonly number[]> {
+  const latencies = Array.from(requests, () => 0);
+  const began = performance.now() + TICK_MS;
+  const dueAt = (number: number): number => began + (number * 1000) / perSecond;
+  /** The connections take turns. */
+  const free = Array.from(connections.keys());
+  /** The number of the request that each connection has in flight. */
+  const inFlight = Array.from(connections, () => 0);
+  let sent = 0;
+  let answered = 0;
+  const sendDue = (): void => {
+    const now = performance.now();
+    for (
+      let request = requests[sent];
+      request !== undefined && dueAt(sent) <= now;
+      request = requests[sent]
+    ) {
+      const number = free.shift();
+      if (number === undefined) return;
+      inFlight[number] = sent++;
+      connections[number]?.send(request);
+    }
+  };
+  const ticks = setInterval(sendDue, TICK_MS);
+  try {
+    await useUntilDone(origin, connections, requests.length / perSecond, (resolve, reject) => {
+      if (requests.length === 0) resolve();
+      for (const [number, connection] of connections.entries()) {
+        connection.use({
+          answered(status, bytes) {
+            const fault = faultOf(origin, status, bytes);
+            if (fault !== undefined) return reject(fault);
+            const request = inFlight[number] ?? 0;
+            latencies[request] = performance.now() - dueAt(request);
+            free.push(number);
+            sendDue();
+            if (++answered === requests.length) resolve();
+          },
+          failed: reject,
+        });
+      }
+    });
+  } finally {
+    clearInterval(ticks);
+  }
+  return latencies;
 }
 
 /** @param chunk the buffer into which the connection reads */
