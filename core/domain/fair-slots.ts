@@ -1,3 +1,5 @@
+import type { EndSignal } from "./end-signal";
+
 /** Thrown when a key already has the maximum number of waiting tasks. */
 export class SlotsFull extends Error {
   override readonly name = "SlotsFull";
@@ -6,7 +8,7 @@ export class SlotsFull extends Error {
 /** Options for a task that may have to wait for its slot. */
 export interface Turn {
   /** If this signal is aborted while the task waits, `run` rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: EndSignal | undefined;
   /**
    * Maximum number of waiting tasks with the same key; `run` rejects with `SlotsFull` if that many tasks already wait.
    */
@@ -89,7 +91,7 @@ class FairSlots {
       const leave = (): void => {
         line.waiting.delete(begin);
         this.#update(key, line);
-        reject(signal?.reason as Error);
+        reject(signal?.reason);
       };
       signal?.addEventListener("abort", leave, { once: true });
       line.waiting.add(begin);

@@ -1,3 +1,5 @@
+import type { EndSignal } from "./end-signal";
+
 export interface PaceOptions {
   /** The amount that one key can use per second. */
   readonly perSecond: number;
@@ -65,7 +67,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
      * Resolves when the key may begin a task that uses `amount`. If `signal` is aborted first, rejects with the
      * signal's reason, and uses nothing.
      */
-    async begin(key: string, amount: number, signal?: AbortSignal): Promise<void> {
+    async begin(key: string, amount: number, signal?: EndSignal): Promise<void> {
       signal?.throwIfAborted();
       const line = lineOf(key);
       if (line.waiting.size === 0 && untilNextMs(line) < 0) {
@@ -79,7 +81,7 @@ export function createPace({ perSecond, burst }: PaceOptions) {
         }
         function leave(): void {
           line.waiting.delete(begin);
-          reject(signal?.reason as Error);
+          reject(signal?.reason);
         }
         signal?.addEventListener("abort", leave, { once: true });
         line.waiting.set(begin, amount);

@@ -1,3 +1,4 @@
+import type { EndSignal } from "../domain/end-signal";
 import { renderOperatorTest } from "../domain/operator-event";
 import { createSigningSecret, isHook, withRotatedSecret, type Workspace } from "../domain/workspace";
 import { isEmail } from "../domain/workspace-profile";
@@ -78,7 +79,7 @@ export interface OperatorTestOutcome {
 export async function sendOperatorTest(
   context: OperatorTestContext,
   id: string | undefined,
-  signal: AbortSignal,
+  signal: EndSignal,
 ): Promise<OperatorTestOutcome | WorkspaceRefusal> {
   const { now, ids, workspaces, operatorReceivers } = context;
   let workspace: Workspace | undefined;

@@ -1,5 +1,6 @@
 import type { AttemptStep } from "../../contract/deliveries";
 import type { PushOutcome } from "../domain/delivery";
+import type { EndSignal } from "../domain/end-signal";
 import type { OperatorEvent } from "../domain/operator-event";
 import type { Workspace } from "../domain/workspace";
 
@@ -88,7 +89,7 @@ export interface PushAttempt {
   /** The header `traceparent`; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
   /** Aborted when the outcome is no longer needed. The attempt then fails. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: EndSignal | undefined;
 }
 
 /** Pushes an event on a separate connection, and reports each step. */
@@ -112,7 +113,7 @@ export interface OperatorReceiver {
   readonly key: string;
   readonly kind: "hook" | "mail";
   /** Sends an event once. Never rejects. The attempt to send to a URL ends when `signal` is aborted. */
-  send(event: OperatorEvent, signal?: AbortSignal): Promise<OperatorSent>;
+  send(event: OperatorEvent, signal?: EndSignal): Promise<OperatorSent>;
   /**
    * Calls `task` as soon as the limit on tasks for the addresses of workspaces allows another one. The workspaces get
    * their turns in rotation, so no workspace waits for all tasks of another workspace.
@@ -122,7 +123,7 @@ export interface OperatorReceiver {
    * Calls `task`, which sends a test operator event, as `inTurn` does. Resolves with "full" when too many tests of the
    * workspace already wait. Rejects with the reason of `signal` when the signal is aborted before the test begins.
    */
-  testInTurn<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T | "full">;
+  testInTurn<T>(task: () => Promise<T>, signal: EndSignal): Promise<T | "full">;
 }
 
 /** The receivers of operator events. */

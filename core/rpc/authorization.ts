@@ -13,6 +13,7 @@ import {
   STARTS_PER_TURN,
   WORKSPACE_REQUEST_MAX_BYTES,
 } from "../domain/bounds";
+import { CallEnd } from "../domain/end-signal";
 import type { AcceptedCaller, AcceptedTokens } from "./accepted-tokens";
 import { CANCELLED, leaveOf, setCaller } from "./call-caller";
 import { isLimited, type CallPace } from "./call-pace";
@@ -79,7 +80,7 @@ export function createAuthorization(
     let incomplete: IncompleteRequest | undefined;
     return new ServerInterceptingCall(call, {
       start(next) {
-        const over = new AbortController();
+        const over = new CallEnd();
         const listener = new ServerListenerBuilder()
           .withOnReceiveMetadata((metadata, proceed) => {
             const needed = ROLE_OF_SERVICE[method.path.split("/")[1] ?? ""];
@@ -90,7 +91,7 @@ export function createAuthorization(
             }
             caller = judged;
             if (judged !== undefined) {
-              setCaller(metadata, judged, over.signal);
+              setCaller(metadata, judged, over);
               if (method.requestStream || method.responseStream) {
                 const end = (revoked: Refusal): void => call.sendStatus(revoked);
                 untrack = track({ caller: judged, leave: () => leaveOf(metadata), end });
@@ -108,7 +109,7 @@ export function createAuthorization(
               if (revoked === undefined) proceed(metadata);
               else call.sendStatus(revoked);
             };
-            pace.start(judged, over.signal).then(
+            pace.start(judged, over).then(
               () => begin(),
               (error: unknown) => {
                 if (!(error instanceof StatusError)) return; // The call was cancelled.

@@ -1,5 +1,6 @@
 import type { Metadata } from "@grpc/grpc-js";
 import type { Caller } from "../domain/caller";
+import type { EndSignal } from "../domain/end-signal";
 
 /** A call that a handler serves. gRPC passes the same metadata object to the interceptor and to the handler. */
 export interface ServedCall {
@@ -8,7 +9,7 @@ export interface ServedCall {
 
 interface CallRecord {
   readonly caller: Caller;
-  readonly over: AbortSignal;
+  readonly over: EndSignal;
   leave: (() => void) | undefined;
 }
 
@@ -18,7 +19,7 @@ const callers = new WeakMap<Metadata, CallRecord>();
  * Records the caller of an accepted call. Clients cannot forge the record, because it is not a part of the metadata.
  * @param over aborted with `CANCELLED` when the call is cancelled, and also when the last byte of the answer is sent
  */
-export function setCaller(metadata: Metadata, caller: Caller, over: AbortSignal): void {
+export function setCaller(metadata: Metadata, caller: Caller, over: EndSignal): void {
   callers.set(metadata, { caller, over, leave: undefined });
 }
 
@@ -60,7 +61,7 @@ function recordOf({ metadata }: Pick<ServedCall, "metadata">) {
  * Returns a signal that is aborted with `CANCELLED` when the client cancels the call, or when the call's deadline passes.
  * The signal is also aborted when the answer is sent.
  */
-export function cancelledSignal(call: ServedCall): AbortSignal {
+export function cancelledSignal(call: ServedCall): EndSignal {
   return recordOf(call).over;
 }
 

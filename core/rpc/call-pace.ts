@@ -2,6 +2,7 @@ import { status } from "@grpc/grpc-js";
 import { createShares } from "../../runtime/shares";
 import { LIMITED_PACE } from "../domain/bounds";
 import type { Caller } from "../domain/caller";
+import type { EndSignal } from "../domain/end-signal";
 import { createPace } from "../domain/pace";
 import { callerOf, cancelledSignal, type ServedCall } from "./call-caller";
 import { ownerOf, tooMuch } from "./token-shares";
@@ -21,7 +22,7 @@ export function createCallPace() {
      * Resolves when a call may start. Rejects with `CallCancelled` when the client cancels the call first, and with
      * UNAVAILABLE when too many calls wait. Clients repeat a call that fails with UNAVAILABLE.
      */
-    async start(caller: Caller, signal: AbortSignal): Promise<void> {
+    async start(caller: Caller, signal: EndSignal): Promise<void> {
       const release = waiting.acquire(ownerOf(caller));
       if (typeof release === "string") {
         const many = `${waiting.max[release]} calls that wait to start`;
