@@ -11,8 +11,8 @@ export interface EndSignal {
 }
 
 /**
- * The end of one call. Every call has one, so it replaces an `AbortController` with less work: Node's signals and their
- * listeners survived the collections of the young generation, and were a third of what these collections copied.
+ * The end of one call, instead of an `AbortController`. Node's signals and their listeners survived the collections of the
+ * young generation, with the objects of finished calls.
  */
 export class CallEnd implements EndSignal {
   #aborted = false;
