@@ -39,7 +39,10 @@ export class CallEnd implements EndSignal {
     this.#listeners?.delete(listener);
   }
 
-  /** Ends the call, and calls the listeners in the order in which they were added. Only the first end counts. */
+  /**
+   * Ends the call, and calls the listeners in the order in which they were added. Only the first end counts. A listener
+   * must not throw, because the next listeners would not be called.
+   */
   abort(reason: unknown): void {
     if (this.#aborted) return;
     this.#aborted = true;
