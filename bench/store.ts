@@ -9,8 +9,6 @@ export type Store = Awaited<ReturnType<typeof connectToStore>>;
 const INBOUND_STREAMS = "cb:*:in";
 /** The keys of all streams of held events, one for each poll workspace. */
 const HELD_STREAMS = "cb:*:held:*";
-/** The keys of the rate limits. Each key holds the times of the latest requests for a workspace or from an address. */
-const LIMITER_KEYS = ["cb:*:rate:*", "cb:*:ip:*"] as const;
 
 const SETTLE_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 50;
@@ -81,10 +79,6 @@ export async function connectToStore(url: string) {
     assertHeld: (count: number) => assertEntries(HELD_STREAMS, count, "events were published"),
     /** Removes all held events, but not their streams, because core treats a missing stream as lost data. */
     emptyHeld: () => emptyStreams(HELD_STREAMS),
-    /** Removes the keys of the rate limits, which would otherwise expire 2 to 10 seconds after the last request. */
-    async removeLimiters() {
-      for (const pattern of LIMITER_KEYS) await withKeys(pattern, (keys) => client.unlink(keys));
-    },
     /** Returns the number of changes since Redis last saved an RDB file, and the bytes of its append-only file. */
     async written() {
       const changes = await info("persistence", "rdb_changes_since_last_save");

@@ -79,9 +79,8 @@ export const memory: Part = {
 
     const idBytes = await growth(store, sizes.requestIds, async () => {
       await receiveOverLane(clients, workspaces.slice(0, RECEIVING), "memory", sizes.requestIds);
-      // Only the request ids are measured, so the events and the keys of the rate limits are removed.
+      // Only the request ids are measured, so the events are removed.
       await store.settleInbound(sizes.requestIds, "events were accepted");
-      await store.removeLimiters();
     });
 
     const acking = workspaces.slice(0, RECEIVING);
@@ -142,7 +141,6 @@ async function growthOfAcked(service: Service, workspaces: readonly Workspace[],
   let left = 0;
   const ackedAndIdBytes = await growth(store, count, async () => {
     left = await ackPosts(service, workspaces, count);
-    await store.removeLimiters();
   });
   await store.emptyInbound();
   await sleep(SETTLE_MS);

@@ -159,6 +159,11 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }
 
+/** Whether the server has the library already. Replacing the library would erase its memory, e.g. the rate limits. */
+function isLoaded(error: unknown): boolean {
+  return error instanceof ErrorReply && /library .* already exists/i.test(error.message);
+}
+
 /** Returns the functions of core's library. */
 export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number): Functions {
   return createLibrary<FunctionName>(redis, readLibrary(failedShardMaxBytes), CONFIRMED, meter);
@@ -175,8 +180,10 @@ export function createLibrary<Name extends string>(
 
   // Many calls may find the library missing at the same time, so all of them share one load.
   async function load(): Promise<void> {
-    loading ??= redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]).finally(() => (loading = undefined));
-    await loading;
+    loading ??= redis.everywhere(["FUNCTION", "LOAD", code]).finally(() => (loading = undefined));
+    await loading.catch((error: unknown) => {
+      if (!isLoaded(error)) throw error;
+    });
   }
 
   async function call(name: Name, shards: readonly ShardCall[]): Promise<Reply> {

@@ -40,8 +40,6 @@ import { shardOf } from "../domain/shard";
  * | `:infirst`                  | string | as `:in`                     | append, tidy_inbound: first id that was left in `:in` after the last trim that could lose events |
  * | `:id:<half day>:<bucket>`   | hash   | 24 h 10 min after half day   | append: digests of request ids |
  * | `:same:<10 min>:<bucket>`   | hash   | 10 min after the interval    | append: digests of requests without an id |
- * | `:rate:<workspace>`         | list   | seconds                      | append, page: times of the last requests that passed, µs; not in the append-only file |
- * | `:ip:<address>`             | list   | seconds                      | admit, append, page: as `:rate:`, but for each sending address |
  * | `:lease:<group>`            | string | LEASE_MS                     | take_lease: token of the member that works on the shard: a core (group `!cores`) or a stream of followers |
  * | `:members:<group>`          | hash   | an hour after the last join  | join_group: the members of a group, each with its token and the number of its rule, its age, and the time of its last join |
  * | `:live:<group>`             | string | LEASE_MS                     | join_group: cache of the live members' names; leave_group deletes it |

@@ -46,6 +46,7 @@ const FILES = [
   "mark",
   "state",
   "leases",
+  "limiters",
   "admit",
   "backlog",
   "room",

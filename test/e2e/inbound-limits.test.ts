@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { asNumber } from "../../core/store/redis/reply";
 import { nowSeconds, poll, post, send, signatureOf, type Answer, type SendOptions } from "../harness/bridge";
 import { expectQuiet } from "../harness/output";
 import { startEdge, type TestProcess } from "../harness/processes";
 import { expectRefusal } from "../harness/refusals";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
-import { keyOf, redisNowUs, testStore } from "../harness/store";
+import { fixLimiters, type Limiters } from "../harness/limiters";
+import { testStore } from "../harness/store";
 
 const service = sharedService();
 const workspace = freshWorkspace(service, beforeEach);
@@ -13,7 +13,9 @@ const store = testStore({ redisUrl: service.redis.url });
 /** A second edge, which trusts this machine as a proxy. */
 let proxied: TestProcess;
 let otherUrl: string;
+let limiters: Limiters;
 beforeAll(async () => {
+  limiters = await fixLimiters(store);
   proxied = await startEdge(service.core.port, { TRUST_PROXY: "127.0.0.0/8" });
   otherUrl = `http://127.0.0.1:${proxied.port}`;
 });
@@ -21,23 +23,6 @@ afterAll(() => proxied.stop());
 
 const ADDRESS_LIMIT = 500;
 const WORKSPACE_LIMIT = 250;
-const HOUR_US = 3_600_000_000;
-
-const addressKey = (address: string): string => keyOf(store, address, "ip");
-const workspaceKey = (): string => keyOf(store, workspace.id, "rate");
-
-/**
- * Fills a limit with `count` requests. The last request has the current time. All other requests are dated an hour
- * ahead, so that they still count when the test ends.
- */
-async function fill(key: string, count: number): Promise<void> {
-  const now = await redisNowUs(store);
-  const stamps = Array.from({ length: count }, (_, i) => now + (i < count - 1 ? HOUR_US : 0));
-  await store.redis.command("", ["DEL", key]);
-  await store.redis.command("", ["RPUSH", key, ...stamps.map(String)]);
-  await store.redis.command("", ["EXPIRE", key, "3600"]);
-}
-const countOf = async (key: string) => asNumber(await store.redis.command("", ["LLEN", key]));
 
 let addresses = 0;
 const freshAddress = (): string => `127.0.3.${++addresses}`;
@@ -74,7 +59,7 @@ describe("at most 500 requests a second from one IP address:", () => {
       expectRefusal(await nowhere({ from, body: "{" }), 400);
       expectRefusal(await nowhere({ from, body: "x".repeat(65_537) }), 413);
     };
-    await fill(addressKey(from), ADDRESS_LIMIT - 1);
+    await limiters.fill("address", from, ADDRESS_LIMIT - 1);
     await expectBodyRefused();
     expectRefusal(await nowhere({ from }), 404);
     await expectBodyRefused();
@@ -86,7 +71,7 @@ describe("at most 500 requests a second from one IP address:", () => {
       expectLimited(await poll(service.url, workspace, query, { from }));
       expectLimited(await poll(service.url, workspace, query, unsigned));
     }
-    expect(await countOf(addressKey(from))).toBe(ADDRESS_LIMIT);
+    expect(await limiters.countOf("address", from)).toBe(ADDRESS_LIMIT);
     expectRefusal(await nowhere({ from: freshAddress() }), 404);
   });
 
@@ -95,7 +80,7 @@ describe("at most 500 requests a second from one IP address:", () => {
   test("posts and polls count together, signed or not, for all workspaces and on all edges", async () => {
     const from = freshAddress();
     const other = await service.workspaces.make();
-    await fill(addressKey(from), ADDRESS_LIMIT - 7);
+    await limiters.fill("address", from, ADDRESS_LIMIT - 7);
     const passed = [
       await post(service.url, workspace, command(), { from }),
       await post(otherUrl, other, INVALID, { from }),
@@ -111,8 +96,8 @@ describe("at most 500 requests a second from one IP address:", () => {
 
   test("a trusted proxy can report a client's address, in any notation; a client cannot choose its own address", async () => {
     const from = freshAddress();
-    await fill(addressKey(from), ADDRESS_LIMIT);
-    await fill(addressKey("2001:db8:1::7"), ADDRESS_LIMIT);
+    await limiters.fill("address", from, ADDRESS_LIMIT);
+    await limiters.fill("address", "2001:db8:1::7", ADDRESS_LIMIT);
     expectLimited(await nowhere({ from, headers: forwarded("2001:db8::1") }));
     expectRefusal(await nowhere({ from, headers: forwarded("2001:db8::1") }, otherUrl), 404);
     for (const written of ["2001:db8:1::7", "2001:0DB8:0001:0000::7", "evil, 2001:db8:1:0:0:0:0:7"]) {
@@ -124,7 +109,7 @@ describe("at most 500 requests a second from one IP address:", () => {
 
   test("behind several proxies, the client is the last forwarded address that is not trusted, or the first if all are trusted", async () => {
     const [from, client] = [freshAddress(), "2001:db8:2::7"];
-    await fill(addressKey(client), ADDRESS_LIMIT);
+    await limiters.fill("address", client, ADDRESS_LIMIT);
     for (const chain of [`${client}, 127.9.9.1`, `evil, ${client}, 127.9.9.1, 127.9.9.2`]) {
       expectLimited(await nowhere({ from, headers: forwarded(chain) }, otherUrl));
     }
@@ -132,7 +117,7 @@ describe("at most 500 requests a second from one IP address:", () => {
     const stranger = `${client}, 198.51.100.${++addresses}`;
     expectRefusal(await nowhere({ from, headers: forwarded(stranger) }, otherUrl), 404);
     const first = "127.9.9.3";
-    await fill(addressKey(first), ADDRESS_LIMIT);
+    await limiters.fill("address", first, ADDRESS_LIMIT);
     expectLimited(await nowhere({ from, headers: forwarded(`${first}, 127.9.9.1`) }, otherUrl));
   });
 });
@@ -141,7 +126,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
   // time: controlled
   // contract: check-6, poll-counts-limits, error-429
   test("posts, repeats and polls count together, and requests after the 250th are answered with 429, whatever their address", async () => {
-    await fill(workspaceKey(), WORKSPACE_LIMIT - 3);
+    await limiters.fill("workspace", workspace.id, WORKSPACE_LIMIT - 3);
     const repeated = command();
     for (let i = 0; i < 2; i++) expect((await post(service.url, workspace, repeated)).status).toBe(202);
     expect((await poll(service.url, workspace)).status).toBe(200);
@@ -149,7 +134,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
       expectLimited(await post(service.url, workspace, command(), { from }));
       expectLimited(await poll(service.url, workspace, "", { from }));
     }
-    expect(await countOf(workspaceKey())).toBe(WORKSPACE_LIMIT);
+    expect(await limiters.countOf("workspace", workspace.id)).toBe(WORKSPACE_LIMIT);
     expect((await post(service.url, await service.workspaces.make(), command())).status).toBe(202);
   });
 
@@ -163,7 +148,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
       expectRefusal(await poll(service.url, { ...workspace, secret: "another secret" }), 401);
       expectRefusal(await post(service.url, workspace, body, signedAt(nowSeconds() - 400, body)), 409);
     };
-    await fill(workspaceKey(), WORKSPACE_LIMIT - 2);
+    await limiters.fill("workspace", workspace.id, WORKSPACE_LIMIT - 2);
     await expectCallerRefused();
     expectRefusal(await post(service.url, workspace, INVALID), 400, "user.id");
     expectRefusal(await poll(service.url, workspace, "limit=0"), 400, "limit");

@@ -4,7 +4,8 @@ import { readMetrics, valueOf } from "../harness/metrics";
 import { freePort, startCore, type TestProcess } from "../harness/processes";
 import { exchange, rawRequest } from "../harness/raw-http";
 import { publish, startService, textEvent, type TestService, type TestWorkspace } from "../harness/service";
-import { evaluate, keyOf, openTestStore, redisNowUs, type TestStore } from "../harness/store";
+import { fixLimiters } from "../harness/limiters";
+import { evaluate, keyOf, openTestStore, type TestStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 let service: TestService;
@@ -103,20 +104,15 @@ test("a repeated event and a request that is not HTTP are counted", async () => 
 test.each([
   ["workspace", 250],
   ["address", 500],
-])("requests over the %s limit are counted under that limit", async (limit, count) => {
+] as const)("requests over the %s limit are counted under that limit", async (limit, count) => {
   const workspace = await make();
   const from = "127.0.0.9";
-  const key = limit === "workspace" ? keyOf(store, workspace.id, "rate") : keyOf(store, from, "ip");
+  const limiters = await fixLimiters(store);
   const counted = (): Promise<number> =>
     core("chatbridge_core_answers_total", `call="receive",answer="${limit}-limit"`);
   const before = await counted();
-  await until("a request is answered with 429", async () => {
-    // Fills the limit as if `count` requests had arrived just now.
-    const now = String(await redisNowUs(store));
-    await store.redis.command("", ["DEL", key]);
-    await store.redis.command("", ["RPUSH", key, ...Array.from({ length: count }, () => now)]);
-    return (await post(base(), workspace, EVENT, { from })).status === 429;
-  });
+  await limiters.fill(limit, limit === "workspace" ? workspace.id : from, count);
+  expect((await post(base(), workspace, EVENT, { from })).status).toBe(429);
   await grows(counted, before);
 });
 

@@ -158,13 +158,14 @@ export const damagedData = (rig: Rig): readonly Cause[] => [
     what: "Redis contains a value of the wrong type",
     async begin() {
       const workspace = await rig.service.workspaces.make();
-      const key = keyOf(rig.store, workspace.id, "rate");
-      await rig.command("SET", key, "not a list");
+      const key = keyOf(rig.store, workspace.id, "st");
+      await rig.command("RENAME", key, `${key}:kept`);
+      await rig.command("SET", key, "not a hash");
       const message = { type: "message", channel: "c1", user: { id: "u1" }, text: "hi" };
       await until("a request is answered with 500", async () => {
         return (await post(rig.service.url, workspace, message)).status === 500;
       });
-      return () => rig.command("DEL", key);
+      return () => rig.command("RENAME", `${key}:kept`, key);
     },
   },
 ];

@@ -109,11 +109,9 @@ test("the id of a rejected request is not stored", async () => {
   const append = inbound(record, "1");
   const outdated = { ...append, record: { ...record, version: record.version + 1 } };
   expect(await store.inboundLog.append(outdated)).toEqual({ outcome: "stale" });
-  const { id } = record.workspace;
-  const rate = `${prefixOf(store, id)}:rate:${id}`;
-  await store.redis.command(rate, ["RPUSH", rate, ...Array<string>(250).fill(String(slotUs))]);
+  for (let i = 0; i < 250; i++) await store.inboundLog.append({ record, event: "fault" });
   expect(await store.inboundLog.append(append)).toEqual({ outcome: "limited", retryAfterSeconds: 1 });
-  await store.redis.command(rate, ["DEL", rate]);
+  await clock.pass(SECOND_US);
   expect(await store.inboundLog.append({ record, event: "fault" })).toEqual({ outcome: "fault" });
   expect(await store.inboundLog.append(append)).toEqual({ outcome: "stored" });
   expect(await logged(record)).toEqual(["hello"]);

@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
-import { addWorkspace, keyOf, redisNowUs, testClock, testStore, texts } from "../harness/store";
+import type { WorkspaceRecord } from "../../core/ports/workspaces";
+import { addWorkspace, openTestStore, testClock, testStore } from "../harness/store";
+import { until } from "../harness/wait";
 
 const SECOND_US = 1_000_000;
 
@@ -14,7 +16,20 @@ const { pass } = clock;
 let names = 0;
 const freshAddress = (): string => `address-${names++}`;
 const prefixOf = (address: string): string => store.keys.prefix(store.keys.shard(address));
-const stamps = (key: string): Promise<readonly string[]> => texts(store, "LRANGE", key, "0", "-1");
+
+/** Sends requests of a workspace until one is rejected. Returns the number of requests that passed. */
+async function countUntilLimited(record: WorkspaceRecord): Promise<number> {
+  const answers = await Promise.all(
+    Array.from({ length: 251 }, () => store.inboundLog.append({ record, event: "fault" })),
+  );
+  return answers.filter(({ outcome }) => outcome === "fault").length;
+}
+
+/** Returns the bytes that Lua uses for the functions. */
+async function functionsBytes(): Promise<number> {
+  const info = asText(await store.redis.command("", ["INFO", "memory"]));
+  return Number(/^used_memory_vm_functions:(\d+)/m.exec(info)?.[1]);
+}
 
 async function fileBytes(): Promise<number> {
   const info = asText(await store.redis.command("", ["INFO", "persistence"]));
@@ -64,15 +79,63 @@ test("no more requests than the limit pass in any second; rejected requests do n
 
 // time: controlled
 test.each([
-  ["by up to a second, the limit holds until the clock has caught up", SECOND_US, [SECOND_US, SECOND_US], 1],
-  ["by more than a second, the count restarts", SECOND_US + 1, [0, SECOND_US], 1],
-])("when the clock steps back %s", async (_what, us, answers, kept) => {
+  ["by up to a second, the limit holds until the clock has caught up", SECOND_US, [SECOND_US, SECOND_US]],
+  ["by more than a second, the count restarts", SECOND_US + 1, [0, SECOND_US]],
+])("when the clock steps back %s", async (_what, us, answers) => {
   const address = freshAddress();
   await judge(address, 1, 1);
   await pass(-us);
   expect(await judge(address, 1, 2)).toEqual(answers);
-  expect(await stamps(`${prefixOf(address)}:ip:${address}`)).toHaveLength(kept);
   await pass(us);
+});
+
+// time: controlled
+test("a limit holds for the whole second while other addresses send, wherever the clock is", async () => {
+  const others = Array.from({ length: 20 }, freshAddress);
+  for (let turn = 0; turn < 20; turn++) {
+    const address = freshAddress();
+    expect(await judge(address, 2, 3)).toEqual([0, 0, SECOND_US]);
+    for (let left = SECOND_US - 250_000; left > 0; left -= 250_000) {
+      await pass(250_000);
+      for (const each of others) await judge(each, 2, 1);
+      expect(await judge(address, 2, 1)).toEqual([left]);
+    }
+    await pass(250_000);
+    expect(await judge(address, 2, 1)).toEqual([0]);
+    await pass(70_000);
+  }
+});
+
+// time: controlled
+test("after a step back of up to a second, a limit holds until the clock has caught up, while other addresses send", async () => {
+  for (const us of [100_000, 500_000, SECOND_US]) {
+    const address = freshAddress();
+    await pass(2 * SECOND_US);
+    await judge(address, 1, 1);
+    await pass(-us);
+    await judge(freshAddress(), 1, 1);
+    for (let passed = 0; passed < us + 900_000; passed += 100_000) {
+      await pass(100_000);
+      await judge(freshAddress(), 1, 1);
+    }
+    expect(await judge(address, 1, 1)).toEqual([100_000]);
+    await pass(100_000);
+    expect(await judge(address, 1, 1)).toEqual([0]);
+  }
+});
+
+// time: controlled
+test("a core that starts does not reset the limits", async () => {
+  const address = freshAddress();
+  const admit = () => store.requestLimits.admitAddress(address);
+  const answers = await Promise.all(Array.from({ length: 500 }, admit));
+  expect(answers.every((retryAfter) => retryAfter === undefined)).toBe(true);
+  const another = await openTestStore(store.redisUrl);
+  try {
+    expect(await another.requestLimits.admitAddress(address)).toBe(1);
+  } finally {
+    await another.close();
+  }
 });
 
 // time: controlled
@@ -128,8 +191,12 @@ test("posts and polls share the limit of their address; the store checks this li
   const outdated = { ...record, version: record.version + 1 };
   expect(await store.inboundLog.append({ record: outdated, address, event: "fault" })).toEqual(limited);
   expect(await store.heldEvents.page({ record: outdated, address, page: "count" })).toEqual(limited);
-  const kept = await Promise.all(records.map((each) => stamps(keyOf(store, each.workspace.id, "rate"))));
-  expect(kept.flat()).toHaveLength(500);
+  const passed = records.map((_record, i) => answers.filter((_answer, at) => at % records.length === i));
+  const counted = passed.map(
+    (outcomes) => outcomes.filter((outcome) => outcome !== "address-limited").length,
+  );
+  const left = await Promise.all(records.map((each) => countUntilLimited(each)));
+  expect(left).toEqual(counted.map((count) => 250 - count));
   await pass(SECOND_US);
   expect(await store.inboundLog.append({ record: outdated, address, event: "fault" })).toEqual({
     outcome: "stale",
@@ -158,15 +225,21 @@ test("a request that is checked with an outdated record does not count against t
   const outdated = { ...record, version: record.version + 1 };
   expect(await store.inboundLog.append({ record: outdated, event: "fault" })).toEqual({ outcome: "stale" });
   expect(await store.heldEvents.page({ record: outdated, page: "count" })).toEqual({ outcome: "stale" });
-  expect(await stamps(keyOf(store, record.workspace.id, "rate"))).toEqual([]);
+  expect(await countUntilLimited(record)).toBe(250);
 });
 
-test("the stored request count of an idle address expires", async () => {
-  const address = freshAddress();
-  const key = `${prefixOf(address)}:ip:${address}`;
-  const began = await redisNowUs(store);
-  await store.requestLimits.admitAddress(address);
-  const expiresUs = asNumber(await store.redis.command("", ["PEXPIRETIME", key])) * 1_000;
-  expect(expiresUs).toBeGreaterThan(began + SECOND_US);
-  expect(expiresUs).toBeLessThanOrEqual((await redisNowUs(store)) + 10 * SECOND_US);
+// time: controlled
+test("the limiters of idle addresses are forgotten", async () => {
+  const before = await functionsBytes();
+  const addresses = Array.from({ length: 20_000 }, freshAddress);
+  await store.functions.call("admit", prefixOf("any"), ["500", ...addresses]);
+  expect(await functionsBytes()).toBeGreaterThan(before + 1_000_000);
+  for (let period = 0; period < 3; period++) {
+    await pass(2 * SECOND_US);
+    await judge("any", 500, 1);
+  }
+  await until("Lua has collected the limiters", async () => {
+    for (let i = 0; i < 200; i++) await judge("any", 1, 1);
+    return (await functionsBytes()) < before + 1_000_000;
+  });
 });

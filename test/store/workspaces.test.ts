@@ -219,7 +219,7 @@ test("deleting a workspace leaves only data that expires within a day", async ()
   await store.operatorTestLimits.admit(id, undefined);
   const kinds = async (): Promise<readonly string[]> =>
     (await texts(store, "KEYS", `*${id}*`)).map((key) => key.split(":")[2] ?? "").toSorted();
-  const kept = ["changes", "held", "key", "log", "rate", "sends", "st", "tested", "tests", "ws"];
+  const kept = ["changes", "held", "key", "log", "sends", "st", "tested", "tests", "ws"];
   expect(await kinds()).toEqual(expect.arrayContaining(kept));
 
   expect(await other.workspaces.delete(record.workspace)).toBe(true);

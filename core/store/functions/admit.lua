@@ -5,11 +5,10 @@
 -- ARGV: maximum requests per second from one address, then the address of each request.
 -- Returns for each request, in order: 0 when the request passes, otherwise the microseconds to wait.
 register('admit', function(keys, args)
-  local limiters = new_limiters(clock())
-  local limit = tonumber(args[1])
+  local now, limit = clock(), tonumber(args[1])
   local answers = {}
   for i = 2, #args do
-    answers[#answers + 1] = limiters.admit(keys[1] .. ':ip:' .. args[i], limit)
+    answers[#answers + 1] = admit(keys[1] .. ':ip:' .. args[i], limit, now)
   end
   return answers
 end, { 'allow-oom' })

@@ -95,7 +95,6 @@ register('append', function(keys, args)
   local now = clock()
   local seconds = math.floor(now / MICROSECONDS)
   local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
-  local limiters = new_limiters(now)
   local log = prefix .. ':in'
   -- The state of each workspace in this call.
   local states = {}
@@ -110,12 +109,12 @@ register('append', function(keys, args)
   end
 
   local function answer_to(workspace, version, address, what, digest, timestamp, event, traceparent)
-    local wait = address == '' and 0 or limiters.admit(address, addressLimit)
+    local wait = address == '' and 0 or admit(address, addressLimit, now)
     if wait > 0 then return { wait } end
     local state = states[workspace] or read_post_state(prefix, workspace)
     states[workspace] = state
     if state.version ~= version then return 'stale' end
-    wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
+    wait = admit(prefix .. ':rate:' .. workspace, limit, now)
     if wait > 0 then return wait end
     note_first(workspace, state)
     if what == 'fault' then return 'fault' end

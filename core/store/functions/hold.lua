@@ -91,15 +91,14 @@ register('page', function(keys, args)
   local prefix = keys[1]
   local now = clock()
   local addressLimit, limit = tonumber(args[1]), tonumber(args[2])
-  local limiters = new_limiters(now)
   local answers = {}
 
   local function answer_to(workspace, version, address, want, from, most)
-    local wait = address == '' and 0 or limiters.admit(address, addressLimit)
+    local wait = address == '' and 0 or admit(address, addressLimit, now)
     if wait > 0 then return { 'address', wait } end
     local state = read_poll_state(prefix, workspace)
     if state.version ~= version then return { 'stale' } end
-    wait = limiters.admit(prefix .. ':rate:' .. workspace, limit)
+    wait = admit(prefix .. ':rate:' .. workspace, limit, now)
     if wait > 0 then return { 'wait', wait } end
     if want == 'count' then return { 'counted' } end
     return page(prefix, now, workspace, from, tonumber(most), state)

@@ -109,7 +109,7 @@ register('delete_workspace', function(keys, args)
   redis.call('ZREM', prefix .. ':all', entry)
   redis.call('ZREM', prefix .. ':due', workspace)
   remove_from_states(prefix, workspace)
-  redis.call('DEL', state_key(prefix, workspace), prefix .. ':rate:' .. workspace)
+  redis.call('DEL', state_key(prefix, workspace))
   redis.call('UNLINK', held_key(prefix, workspace), prefix .. ':log:' .. workspace, prefix .. ':polls:' .. workspace,
     prefix .. ':changes:' .. workspace, prefix .. ':sends:' .. workspace, prefix .. ':tests:' .. workspace,
     prefix .. ':operators:' .. workspace, prefix .. ':tested:' .. workspace, responses_key(prefix, workspace),

@@ -1,0 +1,71 @@
+-- The limiters (rate limits, 429) of addresses and workspaces. The algorithm is a sliding window log. All edges share one
+-- count, because every request is checked here.
+--
+-- A limiter contains the times of the requests that passed, oldest first: at least the last `limit` of them that are less
+-- than a second old. A request passes when fewer than `limit` times are less than a second old. So at most `limit` requests
+-- pass in any window of one second. Rejected requests do not count.
+--
+-- The limiters are in the memory of the functions. With lists in Redis, an empty poll took Redis 18 µs instead of 12. The
+-- limiters are empty after a restart or a failover of Redis, and the libraries of two releases each have their own
+-- limiters during an upgrade.
+--
+-- A limiter is in `current` if a request used it since `began`, or in `previous` if a request used it in the period
+-- before. Limiters that no request used in these two periods are forgotten. A period takes twice as long as the window, so
+-- that a limiter lives on while its newest time is up to a second ahead of the clock, which has stepped back.
+local admit
+
+do
+
+local PERIOD_US = 2 * MICROSECONDS
+-- Maximum number of limiters in `current`. So the limiters take at most about 100 MB, which requires requests from 100,000
+-- new addresses per second.
+local LIMITERS_MAX = 200000
+local current, previous, began, limiters_count = {}, {}, 0, 0
+
+-- Returns the limiter of a key. `count` is the number of its times.
+local function limiter_of(key, now)
+  if math.abs(now - began) >= PERIOD_US or limiters_count >= LIMITERS_MAX then
+    current, previous, began, limiters_count = {}, current, now, 0
+  end
+  local limiter = current[key]
+  if limiter then return limiter end
+  limiter = { count = 0 }
+  local older = previous[key]
+  if older then
+    local count = 0
+    for i = 1, older.count do
+      if older[i] > now - MICROSECONDS then
+        count = count + 1
+        limiter[count] = older[i]
+      end
+    end
+    limiter.count = count
+  end
+  current[key], limiters_count = limiter, limiters_count + 1
+  return limiter
+end
+
+-- Returns 0 when a request passes, otherwise the microseconds to wait.
+function admit(key, limit, now)
+  local limiter = limiter_of(key, now)
+  local count, at = limiter.count, now
+  local newest = limiter[count]
+  if newest and newest > now then
+    if newest > now + MICROSECONDS then
+      -- After the clock has stepped back by more than a second, the limiter is emptied. Otherwise, a full limiter could
+      -- reject every request until the clock has caught up.
+      for i = 1, count do limiter[i] = nil end
+      count = 0
+    else
+      -- After a smaller step back, the newest time serves as the current time until the clock has caught up.
+      at = newest
+    end
+  end
+  local oldest = limiter[count + 1 - limit]
+  local wait = oldest and oldest + MICROSECONDS - at or 0
+  if wait > 0 then return wait end
+  limiter.count, limiter[count + 1] = count + 1, at
+  return 0
+end
+
+end
