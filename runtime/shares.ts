@@ -12,7 +12,61 @@ export interface Shares<Kind extends string> {
    * checked. Returns the function that releases `amount`; only its first call has an effect. If there is no room,
    * acquires nothing, and returns the kind whose share is full, or `all`.
    */
-  acquire(owners: Readonly<Partial<Record<Kind, string>>>, amount?: number): (() => void) | Kind | "all";
+  acquire(owners: Owners<Kind>, amount?: number): (() => void) | Kind | "all";
+  /**
+   * Acquires as `acquire` does, but returns undefined if there is room. The caller must then call `release` exactly once
+   * with the same owners and amount. For paths on which a function per request costs too much.
+   */
+  take(owners: Owners<Kind>, amount?: number): Kind | "all" | undefined;
+  release(owners: Owners<Kind>, amount?: number): void;
+}
+
+export type Owners<Kind extends string> = Readonly<Partial<Record<Kind, string>>>;
+
+/**
+ * Maximum number of owners without an acquired amount that are remembered, and maximum length of their names. If each
+ * release removed its owner from the map, the map would soon need a new table. Old tables, which V8 often moves to its
+ * old generation, keep other objects in memory until a full garbage collection.
+ */
+const IDLE_MAX = 1_024;
+const IDLE_NAME_MAX = 64;
+
+/** The amounts of the owners of one kind. */
+class Amounts {
+  readonly #most: number;
+  readonly #amounts = new Map<string, { amount: number }>();
+  #idle = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  hasRoom(owner: string, amount: number): boolean {
+    return (this.#amounts.get(owner)?.amount ?? 0) + amount <= this.#most;
+  }
+
+  add(owner: string, amount: number): void {
+    const known = this.#amounts.get(owner);
+    if (known === undefined) this.#amounts.set(owner, { amount });
+    else {
+      if (known.amount === 0) this.#idle -= 1;
+      known.amount += amount;
+    }
+  }
+
+  subtract(owner: string, amount: number): void {
+    const known = this.#amounts.get(owner);
+    if (known === undefined) throw new Error("an amount was released twice");
+    known.amount -= amount;
+    if (known.amount > 0) return;
+    if (owner.length > IDLE_NAME_MAX) this.#amounts.delete(owner);
+    else if (++this.#idle > IDLE_MAX) this.#forgetIdle();
+  }
+
+  #forgetIdle(): void {
+    for (const [owner, { amount }] of this.#amounts) if (amount === 0) this.#amounts.delete(owner);
+    this.#idle = 0;
+  }
 }
 
 /** @param max for each kind, the share of a single owner, and the maximum for all owners together (`all`) */
@@ -21,18 +75,28 @@ export function createShares<Name extends string>(
 ): Shares<Exclude<Name, "all">> {
   type Kind = Exclude<Name, "all">;
   const kinds = (Object.keys(max) as Name[]).filter((kind): kind is Kind => kind !== "all");
-  /** Contains only owners that have acquired something. */
-  const usedBy = kinds.map((kind) => ({ kind, amounts: new Map<string, number>() }));
+  const usedBy = kinds.map((kind) => ({ kind, amounts: new Amounts(max[kind]) }));
   let used = 0;
 
-  function change(owners: Readonly<Partial<Record<Kind, string>>>, amount: number): void {
+  function take(owners: Owners<Kind>, amount = 1): Kind | "all" | undefined {
+    for (const { kind, amounts } of usedBy) {
+      const owner = owners[kind];
+      if (owner !== undefined && !amounts.hasRoom(owner, amount)) return kind;
+    }
+    if (used + amount > max.all) return "all";
     used += amount;
     for (const { kind, amounts } of usedBy) {
       const owner = owners[kind];
-      if (owner === undefined) continue;
-      const sum = (amounts.get(owner) ?? 0) + amount;
-      if (sum === 0) amounts.delete(owner);
-      else amounts.set(owner, sum);
+      if (owner !== undefined) amounts.add(owner, amount);
+    }
+    return undefined;
+  }
+
+  function release(owners: Owners<Kind>, amount = 1): void {
+    used -= amount;
+    for (const { kind, amounts } of usedBy) {
+      const owner = owners[kind];
+      if (owner !== undefined) amounts.subtract(owner, amount);
     }
   }
 
@@ -41,16 +105,14 @@ export function createShares<Name extends string>(
     get used() {
       return used;
     },
+    take,
+    release,
     acquire(owners, amount = 1) {
-      for (const { kind, amounts } of usedBy) {
-        const owner = owners[kind];
-        if (owner !== undefined && (amounts.get(owner) ?? 0) + amount > max[kind]) return kind;
-      }
-      if (used + amount > max.all) return "all";
-      change(owners, amount);
+      const full = take(owners, amount);
+      if (full !== undefined) return full;
       let isHeld = true;
       return () => {
-        if (isHeld) change(owners, -amount);
+        if (isHeld) release(owners, amount);
         isHeld = false;
       };
     },

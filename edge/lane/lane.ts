@@ -8,6 +8,7 @@ import {
 } from "../../proto/gen/chatbridge/v1/bridge";
 import { CoreUnavailable } from "./core-unavailable";
 import type { LaneFailure, LaneLoad } from "./lane-load";
+import { PendingCalls } from "./pending-calls";
 
 export type LaneStream = ClientDuplexStream<LaneRequest, LaneResponse>;
 export type Call = NonNullable<LaneCall["call"]>;
@@ -22,8 +23,16 @@ export interface LaneContext {
   onAccepted(): void;
   /** Is called when a stream fails. */
   onError(error: ServiceError): void;
+  /** Is called when a call has ended. */
+  onEnded(owners: CallOwners, bytes: number): void;
   /** Is called when the core at the other end of the lane announces its stop. */
   onClosing(lane: Lane): void;
+}
+
+/** The workspace and the address for whose shares a call counts. */
+export interface CallOwners {
+  readonly workspace: string;
+  readonly address: string;
 }
 
 type State =
@@ -42,16 +51,15 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 };
 
 interface PendingCall {
+  readonly owners: CallOwners;
   readonly bytes: number;
   readonly deadline: number;
-  release(): void;
   resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
 const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
-const NUMBERS = 2 ** 32;
 /** A message with this many calls or bytes is full, and is written immediately. */
 const MESSAGE_CALLS = 32;
 const MESSAGE_BYTES = 1_048_576;
@@ -78,9 +86,8 @@ export class Lane {
   #state: State = { is: "idle" };
   /** Number of streams that have ended since core last answered a call on this lane. */
   #failures = 0;
-  /** The unanswered calls by their numbers, in the order of their deadlines. */
-  readonly #pending = new Map<number, PendingCall>();
-  #lastNumber = 0;
+  /** The unanswered calls, in the order of their deadlines. */
+  readonly #pending = new PendingCalls<PendingCall>();
   /** The calls of the next message, and their bytes. */
   #unsent: LaneCall[] = [];
   #unsentBytes = 0;
@@ -108,19 +115,17 @@ export class Lane {
 
   /**
    * Adds a call to the next message, and writes the message if it is full. Rejects with `CoreUnavailable` when there is
-   * no answer. Calls `release` when the call has ended.
+   * no answer. `bytes` count for the owners until the call has ended.
    */
-  call(call: Call, bytes: number, traceparent: string, release: () => void): Promise<Answer> {
+  call(call: Call, owners: CallOwners, bytes: number, traceparent: string): Promise<Answer> {
     const { load, deadlineMs } = this.#context;
-    this.#lastNumber = (this.#lastNumber + 1) % NUMBERS;
-    const number = this.#lastNumber;
-    this.#unsent.push({ number, call, traceparent });
     this.#unsentBytes += bytes;
     load.calls += 1;
     load.bytes += bytes;
     const answer = new Promise<Answer>((resolve, reject) => {
       const deadline = performance.now() + deadlineMs;
-      this.#pending.set(number, { bytes, deadline, release, resolve, reject });
+      const number = this.#pending.add({ owners, bytes, deadline, resolve, reject });
+      this.#unsent.push({ number, call, traceparent });
     });
     if (this.#unsent.length >= MESSAGE_CALLS || this.#unsentBytes >= MESSAGE_BYTES) this.flush();
     return answer;
@@ -157,9 +162,12 @@ export class Lane {
   }
 
   rejectOverdue(now: number): void {
-    for (const [number, { deadline }] of this.#pending) {
-      if (deadline > now) return;
-      this.#fail(number, "late", new CoreUnavailable("no answer in time"));
+    for (
+      let next = this.#pending.oldest;
+      next !== undefined && next.deadline <= now;
+      next = this.#pending.oldest
+    ) {
+      this.#fail(this.#pending.takeOldest(), "late", new CoreUnavailable("no answer in time"));
     }
   }
 
@@ -198,28 +206,31 @@ export class Lane {
   }
 
   #receive(number: number, answer: LaneAnswer["answer"]): void {
-    if (!this.#pending.has(number)) return; // The answer is too late.
-    if (answer === undefined) this.#fail(number, "core-fault", new Error("core sent an empty answer"));
-    else if (answer.$case !== "fault") this.#settle(number)?.resolve(answer);
-    else if (answer.value === LaneFault.UNAVAILABLE)
-      this.#fail(number, "store-away", new CoreUnavailable("core cannot reach its store"));
-    else this.#fail(number, "core-fault", new Error("core answered with a fault"));
+    const call = this.#pending.take(number);
+    if (call === undefined) return; // The answer is too late.
+    if (answer === undefined) this.#fail(call, "core-fault", new Error("core sent an empty answer"));
+    else if (answer.$case !== "fault") {
+      this.#end(call);
+      call.resolve(answer);
+    } else if (answer.value === LaneFault.UNAVAILABLE)
+      this.#fail(call, "store-away", new CoreUnavailable("core cannot reach its store"));
+    else this.#fail(call, "core-fault", new Error("core answered with a fault"));
   }
 
-  #fail(number: number, failure: LaneFailure, error: Error): void {
+  #fail(call: PendingCall | undefined, failure: LaneFailure, error: Error): void {
+    if (call === undefined) return;
     this.#context.load.failures[failure] += 1;
-    this.#settle(number)?.reject(error);
+    this.#end(call);
+    call.reject(error);
   }
 
-  #settle(number: number): PendingCall | undefined {
-    const call = this.#pending.get(number);
-    if (call === undefined) return undefined;
-    this.#pending.delete(number);
-    this.#context.load.calls -= 1;
-    this.#context.load.bytes -= call.bytes;
-    call.release();
+  /** Ends a call that is no longer pending. */
+  #end({ owners, bytes }: PendingCall): void {
+    const { load, onEnded } = this.#context;
+    load.calls -= 1;
+    load.bytes -= bytes;
+    onEnded(owners, bytes);
     if (this.#state.is === "retired" && this.#pending.size === 0) this.#state.stream.end();
-    return call;
   }
 
   #break(stream: LaneStream): void {
@@ -236,7 +247,7 @@ export class Lane {
   /** Rejects all calls. The unsent calls must not be sent later. */
   #rejectAll(why: string): void {
     this.#takeUnsent();
-    for (const number of this.#pending.keys()) this.#fail(number, "broken", new CoreUnavailable(why));
+    while (this.#pending.size > 0) this.#fail(this.#pending.takeOldest(), "broken", new CoreUnavailable(why));
   }
 
   #takeUnsent(): LaneCall[] {

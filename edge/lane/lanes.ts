@@ -1,7 +1,7 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { createShares } from "../../runtime/shares";
 import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
-import { Lane, type Answer, type Call, type LaneStream } from "./lane";
+import { Lane, type Answer, type Call, type CallOwners, type LaneStream } from "./lane";
 import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
 import { LaneRenewal } from "./lane-renewal";
 
@@ -70,6 +70,7 @@ export class Lanes {
         this.#isRefused = true;
         onRefused(details);
       },
+      onEnded: this.#release,
       onClosing: (lane: Lane) => this.#renewal.replaceSoon(lane),
     };
     this.#lanes = Array.from({ length: lanes }, () => new Lane(context));
@@ -91,17 +92,19 @@ export class Lanes {
 
   /** Rejects with `CoreUnavailable` when there is no answer. The call may still have taken effect. */
   call(call: Call, bytes: number, traceparent = ""): Promise<Answer> {
-    const release = this.#isClosed ? undefined : this.#acquire(call, bytes);
-    if (release === undefined) return this.#refuse("full", "too many calls are pending");
+    const owners = { address: call.value.sourceAddress, workspace: call.value.workspaceId };
+    if (this.#isClosed || !this.#reserve(owners, bytes)) {
+      return this.#refuse("full", "too many calls are pending");
+    }
     if (!this.#filling?.hasUnsentCalls) {
       this.#filling = this.#pick();
       if (this.#filling === undefined) {
-        release();
+        this.#release(owners, bytes);
         return this.#refuse("no-connection", "no connection to core");
       }
       setImmediate(this.#endTurn);
     }
-    return this.#filling.call(call, bytes, traceparent, release);
+    return this.#filling.call(call, owners, bytes, traceparent);
   }
 
   /** Resolves when a lane is open, and opens a lane if necessary. Rejects if no lane can be opened now. */
@@ -144,21 +147,18 @@ export class Lanes {
     return undefined;
   }
 
-  /** Reserves room for a call. Returns the function that releases the room; undefined when there is no room. */
-  #acquire({ value: { workspaceId, sourceAddress } }: Call, bytes: number): (() => void) | undefined {
-    const owners = { address: sourceAddress, workspace: workspaceId };
-    const releaseCall = this.#calls.acquire(owners);
-    if (typeof releaseCall === "string") return undefined;
-    const releaseBytes = this.#bodies.acquire(owners, bytes);
-    if (typeof releaseBytes !== "string") {
-      return () => {
-        releaseCall();
-        releaseBytes();
-      };
-    }
-    releaseCall();
-    return undefined;
+  /** Reserves room for a call until it has ended. Returns false when there is no room. */
+  #reserve(owners: CallOwners, bytes: number): boolean {
+    if (this.#calls.take(owners) !== undefined) return false;
+    if (this.#bodies.take(owners, bytes) === undefined) return true;
+    this.#calls.release(owners);
+    return false;
   }
+
+  readonly #release = (owners: CallOwners, bytes: number): void => {
+    this.#calls.release(owners);
+    this.#bodies.release(owners, bytes);
+  };
 
   /** Counts a failure, and rejects a call that was never sent. */
   async #refuse(failure: LaneFailure, why: string): Promise<never> {

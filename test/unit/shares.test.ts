@@ -24,6 +24,21 @@ test("if an amount is released twice, it is freed only once", () => {
   expect(shares.used).toBe(2);
 });
 
+test("the shares are exact and stay few while thousands of owners come and go", () => {
+  const shares = createShares(MAX);
+  const names = Array.from({ length: 5_000 }, (_, i) => `owner ${i}`);
+  for (let turn = 0; turn < 2; turn++) {
+    for (const token of names) {
+      expect(shares.take({ token, address: "x".repeat(100) }, 4)).toBeUndefined();
+      expect(shares.take({ token }, 3)).toBe("token");
+      expect(shares.take({ address: "x".repeat(100) }, 1)).toBe("address");
+      shares.release({ token, address: "x".repeat(100) }, 4);
+    }
+  }
+  expect(shares.take({ token: "owner 0", address: "x".repeat(100) }, 4)).toBeUndefined();
+  expect(shares.used).toBe(4);
+});
+
 test("no maximum is ever exceeded, a request is refused only if a maximum is reached, and released amounts can be acquired again", () => {
   const step = fc.oneof(
     fc.record({
