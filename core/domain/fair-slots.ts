@@ -52,7 +52,7 @@ class FairSlots {
   /** Waits for a slot, and resolves to the function that frees it. Only the first call of that function counts. */
   async acquire(key: string, turn: Turn = {}): Promise<() => void> {
     turn.signal?.throwIfAborted();
-    return this.#releaseOf(key, await this.#wait(key, turn));
+    return this.tryAcquire(key) ?? this.#releaseOf(key, await this.#wait(key, turn));
   }
 
   /** Does the same as `acquire`, but returns undefined when the task would have to wait. */

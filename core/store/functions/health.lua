@@ -42,10 +42,11 @@ local function note_poll(prefix, workspace, now, state, through, run)
     if not is_settled then settle(prefix, workspace, now) end
     return
   end
-  redis.call('HSET', key, STATE.polled_us, clock_digits())
   if through > served_through then
     state.served_through = through
-    redis.call('HSET', key, STATE.held_facts, pack_facts(state))
+    redis.call('HSET', key, STATE.polled_us, clock_digits(), STATE.held_facts, pack_facts(state))
+  else
+    redis.call('HSET', key, STATE.polled_us, clock_digits())
   end
   if run then redis.call('HSET', key, STATE.poll_run, run) end
   if failing then
