@@ -46,6 +46,7 @@ class Amounts {
   }
 
   add(owner: string, amount: number): void {
+    if (amount === 0) return;
     const known = this.#amounts.get(owner);
     if (known === undefined) this.#amounts.set(owner, { amount });
     else {
@@ -55,6 +56,7 @@ class Amounts {
   }
 
   subtract(owner: string, amount: number): void {
+    if (amount === 0) return;
     const known = this.#amounts.get(owner);
     if (known === undefined) throw new Error("an amount was released twice");
     known.amount -= amount;

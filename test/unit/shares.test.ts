@@ -35,8 +35,13 @@ test("the shares are exact and stay few while thousands of owners come and go", 
       shares.release({ token, address: "x".repeat(100) }, 4);
     }
   }
+  // An amount of 0 counts for nobody, and can always be released.
+  shares.take({ token: "owner 0", address: "x".repeat(100) }, 0);
   expect(shares.take({ token: "owner 0", address: "x".repeat(100) }, 4)).toBeUndefined();
   expect(shares.used).toBe(4);
+  shares.release({ token: "owner 0", address: "x".repeat(100) }, 4);
+  shares.release({ token: "owner 0", address: "x".repeat(100) }, 0);
+  expect(shares.used).toBe(0);
 });
 
 test("no maximum is ever exceeded, a request is refused only if a maximum is reached, and released amounts can be acquired again", () => {
