@@ -15,7 +15,7 @@ export interface Shares<Kind extends string> {
   acquire(owners: Owners<Kind>, amount?: number): (() => void) | Kind | "all";
   /**
    * Acquires as `acquire` does, but returns undefined if there is room. The caller must then call `release` exactly once
-   * with the same owners and amount. For paths on which a function per request costs too much.
+   * with the same owners and amount. Use this where creating a function for each request costs too much.
    */
   take(owners: Owners<Kind>, amount?: number): Kind | "all" | undefined;
   release(owners: Owners<Kind>, amount?: number): void;
@@ -58,7 +58,7 @@ class Amounts {
   subtract(owner: string, amount: number): void {
     if (amount === 0) return;
     const known = this.#amounts.get(owner);
-    if (known === undefined) throw new Error("an amount was released twice");
+    if (known === undefined || known.amount < amount) throw new Error("an amount was released twice");
     known.amount -= amount;
     if (known.amount > 0) return;
     if (owner.length > IDLE_NAME_MAX) this.#amounts.delete(owner);
@@ -95,11 +95,11 @@ export function createShares<Name extends string>(
   }
 
   function release(owners: Owners<Kind>, amount = 1): void {
-    used -= amount;
     for (const { kind, amounts } of usedBy) {
       const owner = owners[kind];
       if (owner !== undefined) amounts.subtract(owner, amount);
     }
+    used -= amount;
   }
 
   return {

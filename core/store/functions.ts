@@ -3,7 +3,7 @@ import type { StoreMeter } from "../ports/meters";
 import { StoreFull, StoreUnavailable } from "../ports/store-faults";
 import type { Argument, Redis, Reply } from "./redis/redis";
 import { readLibrary, type Library } from "./read-library";
-import { asList } from "./redis/reply";
+import { asList, asText } from "./redis/reply";
 
 /** The names of the functions. Each function is documented in functions/*.lua. */
 export type FunctionName =
@@ -159,11 +159,6 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ErrorReply && /function not found/i.test(error.message);
 }
 
-/** Whether the server has the library already. Replacing the library would erase its memory, e.g. the rate limits. */
-function isLoaded(error: unknown): boolean {
-  return error instanceof ErrorReply && /library .* already exists/i.test(error.message);
-}
-
 /** Returns the functions of core's library. */
 export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number): Functions {
   return createLibrary<FunctionName>(redis, readLibrary(failedShardMaxBytes), CONFIRMED, meter);
@@ -172,7 +167,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
 /** @param confirmed the functions whose writes the replicas must confirm */
 export function createLibrary<Name extends string>(
   redis: Redis,
-  { version, code }: Pick<Library, "version" | "code">,
+  { version, name, code }: Library,
   confirmed: Pick<ReadonlySet<Name>, "has">,
   meter?: StoreMeter,
 ) {
@@ -180,10 +175,24 @@ export function createLibrary<Name extends string>(
 
   // Many calls may find the library missing at the same time, so all of them share one load.
   async function load(): Promise<void> {
-    loading ??= redis.everywhere(["FUNCTION", "LOAD", code]).finally(() => (loading = undefined));
-    await loading.catch((error: unknown) => {
-      if (!isLoaded(error)) throw error;
-    });
+    loading ??= replace().finally(() => (loading = undefined));
+    await loading;
+  }
+
+  /**
+   * Loads the library, unless every master has it. Loading it again would erase its memory, e.g. the rate limits. After a
+   * migration and a migration back, a library of the same name refuses all calls, so the code is compared.
+   */
+  async function replace(): Promise<void> {
+    if (!(await isEverywhere())) await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
+  }
+
+  /** Whether every master has the library. Returns false while a master is unavailable, so that the others get the library. */
+  async function isEverywhere(): Promise<boolean> {
+    const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
+    const replies = await redis.everywhere(list).catch(() => []);
+    const codes = replies.map(({ reply }) => asList(asList(reply)[0] ?? []).at(-1));
+    return codes.length > 0 && codes.every((each) => each != null && asText(each) === code);
   }
 
   async function call(name: Name, shards: readonly ShardCall[]): Promise<Reply> {

@@ -8,7 +8,7 @@ const INITIAL_LENGTH = 64;
  *
  * The calls are in a ring buffer, because consecutive calls have consecutive numbers. A `Map` would need a new table
  * every few hundred calls, and its old tables would keep answered calls in memory until a full garbage collection. The
- * ring is as long as the numbers of the unanswered calls are apart: a deadline limits this.
+ * ring grows until it holds all numbers from the oldest to the newest unanswered call; the deadline limits this.
  */
 export class PendingCalls<Call> {
   #ring: (Call | undefined)[] = Array.from({ length: INITIAL_LENGTH }, () => undefined);

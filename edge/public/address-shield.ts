@@ -34,7 +34,7 @@ interface Ring {
 /**
  * Lets the edge refuse requests from an address that is over its limit (check 2 in docs/checks.md), so that the excess
  * requests of a flood do not reach core. The rate limits themselves are counted in Redis, exactly, for all edges
- * together (`library.lua`). Only the limit of an IPv6 /64 network is counted by each edge alone. All times are values
+ * together (`limiters.lua`). Only the limit of an IPv6 /64 network is counted by each edge alone. All times are values
  * of `performance.now()`.
  *
  * The shield knows which requests this edge sent, and core admitted, in the last second. The shield refuses a request

@@ -160,5 +160,6 @@ function createOldLibrary(hasClock: boolean) {
     ? OLD_FUNCTIONS.replace("redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)")
     : OLD_FUNCTIONS;
   const version = createHash("sha256").update(source).digest("hex").slice(0, 12);
-  return { version, code: `#!lua name=chatbridge_${version}\n${source.replaceAll("@V@", version)}` };
+  const name = `chatbridge_${version}`;
+  return { version, name, code: `#!lua name=${name}\n${source.replaceAll("@V@", version)}` };
 }

@@ -27,7 +27,8 @@ export async function fixLimiters(store: TestStore) {
   for (const library of asList(await store.redis.command("", ["FUNCTION", "LIST", "WITHCODE"]))) {
     const code = asText(asList(library).at(-1) ?? null);
     const version = /^#!lua name=chatbridge_(\w+)/.exec(code)?.[1];
-    if (version === undefined || !code.includes(LIMITER_OF)) throw new Error("this library has no limiters");
+    // The library of a migration has no limiters.
+    if (version === undefined || !code.includes(LIMITER_OF)) continue;
     const changed = code.includes(LOOKED_UP) ? code : code.replace(LIMITER_OF, FIXED + LOOKED_UP);
     await store.redis.command("", ["FUNCTION", "LOAD", "REPLACE", changed]);
     versions.push(version);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { asList, asNumber, asText } from "../../core/store/redis/reply";
 import { many } from "../harness/for-all";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
-import { addWorkspace, openTestStore, testClock, testStore } from "../harness/store";
+import { addWorkspace, testClock, testStore } from "../harness/store";
 import { until } from "../harness/wait";
 
 const SECOND_US = 1_000_000;
@@ -121,20 +121,6 @@ test("after a step back of up to a second, a limit holds until the clock has cau
     expect(await judge(address, 1, 1)).toEqual([100_000]);
     await pass(100_000);
     expect(await judge(address, 1, 1)).toEqual([0]);
-  }
-});
-
-// time: controlled
-test("a core that starts does not reset the limits", async () => {
-  const address = freshAddress();
-  const admit = () => store.requestLimits.admitAddress(address);
-  const answers = await Promise.all(Array.from({ length: 500 }, admit));
-  expect(answers.every((retryAfter) => retryAfter === undefined)).toBe(true);
-  const another = await openTestStore(store.redisUrl);
-  try {
-    expect(await another.requestLimits.admitAddress(address)).toBe(1);
-  } finally {
-    await another.close();
   }
 });
 

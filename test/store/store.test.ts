@@ -1,7 +1,7 @@
 import { ErrorReply } from "@redis/client";
 import { StoreUnavailable } from "../../core/ports/store-faults";
 import { createFunctions } from "../../core/store/functions";
-import { asList } from "../../core/store/redis/reply";
+import { asList, asText } from "../../core/store/redis/reply";
 import { startCore } from "../harness/processes";
 import { addWorkspace, inbound, openTestStore, publication, testStore, texts } from "../harness/store";
 import { until } from "../harness/wait";
@@ -38,6 +38,15 @@ test("a command fails with a TypeError if an argument cannot be sent, and the co
   const nothing = undefined as unknown as string;
   await expect(store.redis.command("", ["GET", nothing])).rejects.toBeInstanceOf(TypeError);
   expect(await store.redis.command("", ["GET", "no such key"])).toBeNull();
+});
+
+test("a core that starts does not load functions that Redis has, because that would reset the rate limits", async () => {
+  const loads = async () => /^cmdstat_function\|load:calls=(\d+)/m.exec(await commandStats())?.[1];
+  const commandStats = async () => asText(await store.redis.command("", ["INFO", "commandstats"]));
+  const before = await loads();
+  expect(Number(before)).toBeGreaterThan(0);
+  await (await openTestStore(store.redisUrl)).close();
+  expect(await loads()).toBe(before);
 });
 
 describe("functions that a Redis server has lost", () => {
