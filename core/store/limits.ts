@@ -38,7 +38,7 @@ type AddressLimited = { readonly outcome: "address-limited"; readonly retryAfter
 
 /**
  * Returns a function that performs check 2 in a separate call to the store, and calls `next` if the item passes. On a
- * cluster, no Redis function can use both the key of an address and the keys of a workspace.
+ * cluster, the limiter of an address may be on another master than the keys of a workspace.
  */
 export function checkAddressFirst<Item extends { readonly address?: string | undefined }, Output>(
   limits: RequestLimits,

@@ -188,7 +188,7 @@ test("a flood of unsigned requests does not replace the sample of the bridge's o
   const requests = await untilCounted(workspace, { signature: 121, timestamp: 1, "not-json": 10 });
   expect(causesOf(requests)).toEqual(expect.arrayContaining(["body-only", "missing", "digest-length"]));
   expect(requests.refusals.some(({ kind }) => REQUEST_WORDS.get(kind) === "timestamp")).toBe(true);
-  // Besides the keys of rate limits, which expire within seconds, the flood adds no key.
+  // The flood adds no key for each request.
   const after = Number(await store.redis.command("", ["DBSIZE"]));
   expect(after - before).toBeLessThan(10);
   await store.close();

@@ -6,19 +6,19 @@
 -- pass in any window of one second. Rejected requests do not count.
 --
 -- The limiters are in the memory of the functions. With lists in Redis, an empty poll took Redis 18 µs instead of 12. The
--- limiters are empty after a restart or a failover of Redis, and the libraries of two releases each have their own
--- limiters during an upgrade.
+-- limiters are empty after a restart or a failover of Redis, and each library has its own limiters, e.g. those of
+-- two releases during an upgrade.
 --
--- A limiter is in `current` if a request used it since `began`, or in `previous` if a request used it in the period
+-- A limiter is in `current` if a request has used it since `began`, or in `previous` if a request used it in the period
 -- before. Limiters that no request used in these two periods are forgotten. A period takes twice as long as the window, so
--- that a limiter lives on while its newest time is up to a second ahead of the clock, which has stepped back.
+-- a limiter lives on while its newest time is up to a second ahead of a clock that has stepped back.
 local admit
 
 do
 
 local PERIOD_US = 2 * MICROSECONDS
--- Maximum number of limiters in `current`. So the limiters take at most about 100 MB, which requires requests from 100,000
--- new addresses per second.
+-- Maximum number of limiters in `current`. All limiters with few times take about 100 MB. It takes requests from 100,000
+-- new addresses per second to reach this.
 local LIMITERS_MAX = 200000
 local current, previous, began, limiters_count = {}, {}, 0, 0
 
