@@ -164,10 +164,23 @@ export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMax
   return createLibrary<FunctionName>(redis, readLibrary(failedShardMaxBytes), CONFIRMED, meter);
 }
 
+/**
+ * Loads a library, unless every master has it. Loading it again would erase its memory, e.g. the rate limits. After a
+ * migration and a migration back, a library of the same name refuses all calls, so the code is compared.
+ */
+async function loadEverywhere(redis: Redis, { name, code }: Library): Promise<void> {
+  const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
+  // If a master is unavailable, the other masters get the library nevertheless.
+  const replies = await redis.everywhere(list).catch(() => []);
+  const codes = replies.map(({ reply }) => asList(asList(reply)[0] ?? []).at(-1));
+  const isLoaded = codes.length > 0 && codes.every((each) => each != null && asText(each) === code);
+  if (!isLoaded) await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
+}
+
 /** @param confirmed the functions whose writes the replicas must confirm */
 export function createLibrary<Name extends string>(
   redis: Redis,
-  { version, name, code }: Library,
+  library: Library,
   confirmed: Pick<ReadonlySet<Name>, "has">,
   meter?: StoreMeter,
 ) {
@@ -175,31 +188,15 @@ export function createLibrary<Name extends string>(
 
   // Many calls may find the library missing at the same time, so all of them share one load.
   async function load(): Promise<void> {
-    loading ??= replace().finally(() => (loading = undefined));
+    loading ??= loadEverywhere(redis, library).finally(() => (loading = undefined));
     await loading;
-  }
-
-  /**
-   * Loads the library, unless every master has it. Loading it again would erase its memory, e.g. the rate limits. After a
-   * migration and a migration back, a library of the same name refuses all calls, so the code is compared.
-   */
-  async function replace(): Promise<void> {
-    if (!(await isEverywhere())) await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
-  }
-
-  /** Whether every master has the library. Returns false while a master is unavailable, so that the others get the library. */
-  async function isEverywhere(): Promise<boolean> {
-    const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
-    const replies = await redis.everywhere(list).catch(() => []);
-    const codes = replies.map(({ reply }) => asList(asList(reply)[0] ?? []).at(-1));
-    return codes.length > 0 && codes.every((each) => each != null && asText(each) === code);
   }
 
   async function call(name: Name, shards: readonly ShardCall[]): Promise<Reply> {
     const send = confirmed.has(name) ? "confirmed" : "command";
     const prefixes = shards.map(({ prefix }) => prefix);
     const [prefix = ""] = prefixes;
-    const command: Argument[] = ["FCALL", `${name}_${version}`, String(shards.length), ...prefixes];
+    const command: Argument[] = ["FCALL", `${name}_${library.version}`, String(shards.length), ...prefixes];
     for (const { args } of shards) command.push(packArguments(args));
     for (const { bodies = [] } of shards) command.push(...bodies);
     try {
