@@ -31,6 +31,11 @@ export type Owners<Kind extends string> = Readonly<Partial<Record<Kind, string>>
 const IDLE_MAX = 1_024;
 const IDLE_NAME_MAX = 64;
 
+/** Returns a copy of a name. A name that is part of a URL would keep the whole URL in memory, e.g. 16 KB. */
+function copyOf(name: string): string {
+  return name.length > IDLE_NAME_MAX ? name : Buffer.from(name, "utf16le").toString("utf16le");
+}
+
 /** The amounts of the owners of one kind. */
 class Amounts {
   readonly #most: number;
@@ -48,7 +53,7 @@ class Amounts {
   add(owner: string, amount: number): void {
     if (amount === 0) return;
     const known = this.#amounts.get(owner);
-    if (known === undefined) this.#amounts.set(owner, { amount });
+    if (known === undefined) this.#amounts.set(copyOf(owner), { amount });
     else {
       if (known.amount === 0) this.#idle -= 1;
       known.amount += amount;

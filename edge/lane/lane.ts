@@ -162,11 +162,7 @@ export class Lane {
   }
 
   rejectOverdue(now: number): void {
-    for (
-      let next = this.#pending.oldest;
-      next !== undefined && next.deadline <= now;
-      next = this.#pending.oldest
-    ) {
+    while ((this.#pending.oldest?.deadline ?? Infinity) <= now) {
       this.#fail(this.#pending.takeOldest(), "late", new CoreUnavailable("no answer in time"));
     }
   }

@@ -12,8 +12,9 @@ const INITIAL_LENGTH = 64;
  */
 export class PendingCalls<Call> {
   #ring: (Call | undefined)[] = Array.from({ length: INITIAL_LENGTH }, () => undefined);
-  /** The oldest call, and the next call, counted from the first call of the lane. */
-  #first = 0;
+  /** Number of the oldest call, counted from the lane's first call; equal to `#next` if there is none. */
+  #first: number;
+  /** Number of the next call. */
   #next: number;
   #size = 0;
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { createShares } from "../../runtime/shares";
 import { forAll } from "../harness/for-all";
@@ -45,6 +47,29 @@ test("the shares are exact while thousands of owners come and go", () => {
   expect(shares.used).toBe(4);
   shares.release({ token: "owner 0", address: "x".repeat(100) }, 4);
   shares.release({ token: "owner 0", address: "x".repeat(100) }, 0);
+  expect(shares.used).toBe(0);
+});
+
+test("the names of idle owners do not keep the texts in memory of which they are parts", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const heapMb = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed / 1_000_000;
+  };
+  const shares = createShares(MAX);
+  const before = heapMb();
+  for (let i = 0; i < 1_000; i++) {
+    const url = Buffer.from(`/hooks/${String(i).padStart(36, "a")}?${"x".repeat(60_000)}`).toString("latin1");
+    const token = url.slice(7, 43);
+    expect(shares.take({ token })).toBeUndefined();
+    shares.release({ token });
+  }
+  expect(heapMb() - before).toBeLessThan(20);
+  const odd = "\uD800 is half of a character";
+  shares.take({ token: odd }, 6);
+  expect(shares.take({ token: odd })).toBe("token");
+  shares.release({ token: odd }, 6);
   expect(shares.used).toBe(0);
 });
 
