@@ -65,8 +65,9 @@ test.each<
 test("the list reads the page at which the user was, and its size", async () => {
   await service.workspaces.make();
   const { page } = await browser.visitSignedIn(dashboardUrl);
+  const listed = page.waitForResponse("**/api/workspaces?*");
   await page.getByLabel("Show").selectOption("50");
-  await page.waitForResponse("**/api/workspaces?*");
+  await listed;
   const { reads, release } = await openWithoutScript(page, "/");
   await until("the early reads are sent", () => reads.length >= 2);
   expect(reads).toEqual(["/api/session", "/api/workspaces?after=&search=&size=50"]);

@@ -64,7 +64,7 @@ test("a draft of a workspace's settings survives a reload, but not a visit to an
   await page.reload();
   expect(await name.inputValue()).toBe("Typed");
   await page.getByRole("link", { name: "Workspaces", exact: true }).first().click();
-  await page.getByRole("link", { name: "Stored" }).waitFor();
+  await page.getByRole("heading", { name: "Workspaces", level: 1 }).waitFor();
   await page.reload();
   await page.goto(`${dashboardUrl}/workspaces/${id}/settings`);
   expect(await name.inputValue()).toBe("Stored");
