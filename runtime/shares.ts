@@ -1,3 +1,5 @@
+import { OwnerMap } from "./owner-map";
+
 /**
  * A bound for all owners together, with a share (quota) for each owner. A share is smaller than the common bound, so
  * one owner alone (a noisy neighbour) can never cause the rejection of another owner.
@@ -23,24 +25,13 @@ export interface Shares<Kind extends string> {
 
 export type Owners<Kind extends string> = Readonly<Partial<Record<Kind, string>>>;
 
-/**
- * Maximum number of owners without an acquired amount that are remembered, and maximum length of their names. If each
- * release removed its owner from the map, the map would soon need a new table. Old tables, which V8 often moves to its
- * old generation, keep other objects in memory until a full garbage collection.
- */
-const IDLE_MAX = 1_024;
-const IDLE_NAME_MAX = 64;
-
-/** Returns a copy of a name. A name that is part of a URL would keep the whole URL in memory, e.g. 16 KB. */
-function copyOf(name: string): string {
-  return name.length > IDLE_NAME_MAX ? name : Buffer.from(name, "utf16le").toString("utf16le");
-}
-
 /** The amounts of the owners of one kind. */
 class Amounts {
   readonly #most: number;
-  readonly #amounts = new Map<string, { amount: number }>();
-  #idle = 0;
+  readonly #amounts = new OwnerMap(
+    () => ({ amount: 0 }),
+    ({ amount }) => amount === 0,
+  );
 
   constructor(most: number) {
     this.#most = most;
@@ -51,13 +42,7 @@ class Amounts {
   }
 
   add(owner: string, amount: number): void {
-    if (amount === 0) return;
-    const known = this.#amounts.get(owner);
-    if (known === undefined) this.#amounts.set(copyOf(owner), { amount });
-    else {
-      if (known.amount === 0) this.#idle -= 1;
-      known.amount += amount;
-    }
+    if (amount !== 0) this.#amounts.of(owner).amount += amount;
   }
 
   subtract(owner: string, amount: number): void {
@@ -65,14 +50,7 @@ class Amounts {
     const known = this.#amounts.get(owner);
     if (known === undefined || known.amount < amount) throw new Error("an amount was released twice");
     known.amount -= amount;
-    if (known.amount > 0) return;
-    if (owner.length > IDLE_NAME_MAX) this.#amounts.delete(owner);
-    else if (++this.#idle > IDLE_MAX) this.#forgetIdle();
-  }
-
-  #forgetIdle(): void {
-    for (const [owner, { amount }] of this.#amounts) if (amount === 0) this.#amounts.delete(owner);
-    this.#idle = 0;
+    if (known.amount === 0) this.#amounts.idle(owner);
   }
 }
 

@@ -1,13 +1,27 @@
+import { OwnerMap } from "../../runtime/owner-map";
 import { activeKeys, deliveryMode, type Workspace } from "../domain/workspace";
 import type { Clock } from "../ports/outside";
 import { StoreUnavailable } from "../ports/store-faults";
 import type { Workspaces } from "../ports/workspaces";
+import { FORGET_WORKSPACES_AT } from "./shard-queue";
 
 /** Milliseconds between two calls to an unavailable store. */
 export const AFTER_FAULT_MS = 200;
 
 export type CurrentWorkspace = Workspace | "unreadable" | undefined;
 export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
+
+/** The last read of a workspace. */
+interface Reading {
+  /** The era in which the read began. The read is discarded in later eras. */
+  era: number;
+  /** The `performance.now()` time at which the read began. */
+  at: number;
+  workspace: Promise<CurrentWorkspace>;
+}
+
+const NO_WORKSPACE = Promise.resolve(undefined);
+const newReading = (): Reading => ({ era: -1, at: -Infinity, workspace: NO_WORKSPACE });
 
 /**
  * Reads the workspaces to which a shard's events are pushed. Calls within a short time share one result (coalescing).
@@ -20,7 +34,15 @@ export function createCurrentWorkspaces(
   },
   over: AbortSignal,
 ) {
-  const readings = new Map<string, { readonly at: number; readonly workspace: Promise<CurrentWorkspace> }>();
+  const readings = new OwnerMap(newReading, (reading) => reading.era !== era, FORGET_WORKSPACES_AT);
+  /** The current number of calls of `renew`. */
+  let era = 0;
+
+  function keep(reading: Reading, at: number, workspace: Promise<CurrentWorkspace>): void {
+    reading.era = era;
+    reading.at = at;
+    reading.workspace = workspace;
+  }
 
   async function read(id: string): Promise<CurrentWorkspace> {
     while (!over.aborted) {
@@ -46,11 +68,9 @@ export function createCurrentWorkspaces(
      */
     read(id: string, freshMs: number): Promise<CurrentWorkspace> {
       const at = performance.now();
-      const known = readings.get(id);
-      if (known !== undefined && at - known.at < freshMs) return known.workspace;
-      const workspace = read(id);
-      readings.set(id, { at, workspace });
-      return workspace;
+      const reading = readings.of(id);
+      if (reading.era !== era || at - reading.at >= freshMs) keep(reading, at, read(id));
+      return reading.workspace;
     },
     /**
      * Discards the results of all reads. Treats a workspace in the store's cache as read at the time `at` if `versions`
@@ -60,11 +80,10 @@ export function createCurrentWorkspaces(
      * @param at the `performance.now()` time at which that read began
      */
     renew(versions: ReadonlyMap<string, number>, at: number): void {
-      readings.clear();
+      era += 1;
       for (const [id, version] of versions) {
         const known = context.workspaces.recall(id);
-        if (known?.version !== version) continue;
-        readings.set(id, { at, workspace: Promise.resolve(known.workspace) });
+        if (known?.version === version) keep(readings.of(id), at, Promise.resolve(known.workspace));
       }
     },
     /**

@@ -1,4 +1,5 @@
 import type { DropReason } from "../../contract/deliveries";
+import { OwnerMap } from "../../runtime/owner-map";
 import { createWaker } from "../domain/waker";
 import type { PushOutcome } from "../domain/delivery";
 import { missingKey } from "../domain/workspace";
@@ -17,7 +18,7 @@ import {
   type PushState,
 } from "./event-push";
 import { createRestingWorkspaces, type QueueSize } from "./resting-workspaces";
-import { ShardQueue } from "./shard-queue";
+import { FORGET_WORKSPACES_AT, ShardQueue } from "./shard-queue";
 import { WorkspaceTurns, type Turn, type Turns } from "./turns";
 
 export interface DispatcherContext extends EventPushContext, QueueSize {
@@ -69,8 +70,12 @@ class ShardDispatcher implements PushShard {
   readonly #waker = createWaker();
   readonly #queue;
   readonly #resting;
-  /** The turns of each workspace with an event in memory, by the id of the workspace. */
-  readonly #turns = new Map<string, WorkspaceTurns<EventPush>>();
+  /** The turns of each workspace with an event in memory, and of some without, by the ids of the workspaces. */
+  readonly #turns = new OwnerMap(
+    () => new WorkspaceTurns<EventPush>(),
+    ({ isIdle }) => isIdle,
+    FORGET_WORKSPACES_AT,
+  );
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Number of outcomes that wait to be recorded. */
   #unrecorded = 0;
@@ -99,7 +104,7 @@ class ShardDispatcher implements PushShard {
     });
     const stopWatch = pushMeter?.watch(() => {
       let waiting = 0;
-      for (const { first } of this.#turns.values()) waiting += first.waiting;
+      for (const [, { first }] of this.#turns.entries()) waiting += first.waiting;
       return { waiting, bytes: this.#queue.inHand.bytes };
     });
     stopping.addEventListener("abort", this.#waker.wake, { once: true });
@@ -159,7 +164,7 @@ class ShardDispatcher implements PushShard {
     if (push.state === "resting") return this.#addWhenDue(push);
     const { inHand } = this.#queue;
     const since = this.#queue.publishedAt(push.event);
-    if (!inHand.isOver(workspaceId) && this.#turnsOf(workspaceId).first.add(push, since)) {
+    if (!inHand.isOver(workspaceId) && this.#turns.of(workspaceId).first.add(push, since)) {
       this.#advance(workspaceId);
     } else void this.#settle(push, "overloaded");
   }
@@ -168,19 +173,13 @@ class ShardDispatcher implements PushShard {
     const { workspaceId } = push.event;
     this.#later(push.dueAt - performance.now(), () => {
       push.wait();
-      this.#turnsOf(workspaceId).retries.add(push, performance.now());
+      this.#turns.of(workspaceId).retries.add(push, performance.now());
       this.#advance(workspaceId);
     });
   }
 
-  #turnsOf(workspaceId: string): WorkspaceTurns<EventPush> {
-    const turns = this.#turns.get(workspaceId) ?? new WorkspaceTurns<EventPush>();
-    this.#turns.set(workspaceId, turns);
-    return turns;
-  }
-
   #advanceAll(): void {
-    for (const workspaceId of this.#turns.keys()) this.#advance(workspaceId);
+    for (const [workspaceId, { isIdle }] of this.#turns.entries()) if (!isIdle) this.#advance(workspaceId);
   }
 
   /** Begins as many attempts for a workspace as there is room for, and drops the events that have waited too long. */
@@ -199,7 +198,7 @@ class ShardDispatcher implements PushShard {
       else this.context.pushMeter?.retried(performance.now() - push.dueAt);
       void this.#settle(push, this.#try(push));
     }
-    if (turns.isIdle) this.#turns.delete(workspaceId);
+    if (turns.isIdle) this.#turns.idle(workspaceId);
   }
 
   #next({ first, retries }: WorkspaceTurns<EventPush>): Turn<EventPush> | undefined {
@@ -209,7 +208,7 @@ class ShardDispatcher implements PushShard {
 
   /** Makes an attempt. The turn ends before the outcome is recorded. */
   async #try(push: EventPush): Promise<AttemptOutcome> {
-    const { first, retries } = this.#turnsOf(push.event.workspaceId);
+    const { first, retries } = this.#turns.of(push.event.workspaceId);
     const turns = push.attempts === 0 ? first : retries;
     const began = performance.now();
     let restMs = 0;

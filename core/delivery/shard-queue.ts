@@ -1,4 +1,5 @@
 import type { DropReason } from "../../contract/deliveries";
+import { OwnerMap } from "../../runtime/owner-map";
 import type { Lease } from "../leases/lease";
 import type { Clock } from "../ports/outside";
 import type { QueuePosition } from "../ports/push-handoff";
@@ -19,6 +20,9 @@ export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
  */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
+/** Number of workspaces from which a shard forgets those that have no event in hand. See `OwnerMap`. */
+export const FORGET_WORKSPACES_AT = 64;
+
 /**
  * The entries of the push queue that are in hand, and their bytes. An entry is in hand while this core works on the
  * entry: before its first attempt, during its attempts, and between them. When the queue is read again from its
@@ -32,7 +36,11 @@ export function createInHand() {
    * queue may still return the entry.
    */
   const finished = new Set<string>();
-  const bytesOf = new Map<string, number>();
+  const bytesOf = new OwnerMap(
+    () => ({ sum: 0 }),
+    ({ sum }) => sum === 0,
+    FORGET_WORKSPACES_AT,
+  );
   let bytes = 0;
   let isReadAgain = false;
 
@@ -40,9 +48,9 @@ export function createInHand() {
     const more = size - (taken.get(entryId) ?? 0);
     taken.set(entryId, size);
     bytes += more;
-    const sum = (bytesOf.get(workspaceId) ?? 0) + more;
-    if (sum > 0) bytesOf.set(workspaceId, sum);
-    else bytesOf.delete(workspaceId);
+    const ofWorkspace = bytesOf.of(workspaceId);
+    ofWorkspace.sum += more;
+    if (ofWorkspace.sum === 0) bytesOf.idle(workspaceId);
   }
 
   return {
@@ -54,7 +62,7 @@ export function createInHand() {
       return isReadAgain;
     },
     /** Whether the bytes of the workspace's events in hand exceed `WORKSPACE_BYTES_MAX`. */
-    isOver: (workspaceId: string) => (bytesOf.get(workspaceId) ?? 0) > WORKSPACE_BYTES_MAX,
+    isOver: (workspaceId: string) => (bytesOf.get(workspaceId)?.sum ?? 0) > WORKSPACE_BYTES_MAX,
     /** Adds an entry. Returns false when the entry is already in hand. */
     take(push: QueuedPush): boolean {
       if (taken.has(push.entryId)) return false;

@@ -49,12 +49,18 @@ export interface Turn<T> {
   readonly since: number;
 }
 
+interface WaitingPush<T> {
+  readonly push: T;
+  readonly since: number;
+}
+
 /** The attempts of one workspace that are in progress, and the events that wait for their turns, in order. */
 export class Turns<T extends Turned> {
   readonly #inProgressMax: number;
   readonly #waitingMax: number;
   readonly #isOnePerMessage: boolean;
-  readonly #waiting: { readonly push: T; readonly since: number }[] = [];
+  /** The events that wait. An event that has had its turn is replaced by undefined, so that it can be collected. */
+  readonly #waiting: (WaitingPush<T> | undefined)[] = [];
   /** Index of the first event in `#waiting` that has not had a turn. */
   #head = 0;
   #inProgress = 0;
@@ -91,7 +97,7 @@ export class Turns<T extends Turned> {
   takeAll(): readonly T[] {
     const all = this.#waiting.splice(0).slice(this.#head);
     this.#head = 0;
-    return all.map(({ push }) => push);
+    return all.flatMap((each) => (each === undefined ? [] : [each.push]));
   }
 
   /**
@@ -118,6 +124,7 @@ export class Turns<T extends Turned> {
   }
 
   #takeFirst(): void {
+    this.#waiting[this.#head] = undefined;
     this.#head += 1;
     if (this.#head < 256 && this.#head < this.#waiting.length) return;
     this.#waiting.splice(0, this.#head);

@@ -24,8 +24,8 @@ export function renderEnvelope(
   messageId: string,
 ): RenderedEnvelope {
   // Ids, types and times contain no characters that JSON escapes.
-  const created = isoTime(head.createdAtMs);
-  const expires = head.expiresAtMs === null ? "null" : `"${isoTime(head.expiresAtMs)}"`;
+  const created = createdTime(head.createdAtMs);
+  const expires = head.expiresAtMs === null ? "null" : `"${expiryTime(head.expiresAtMs)}"`;
   const rest = content.type === "ping" ? "}" : typeSpecific(content, messageId);
   return {
     beforeSequence: `{"id":"${head.eventId}","type":"${content.type}","workspace":"${head.workspaceId}","sequence":`,
@@ -41,19 +41,22 @@ export function eventIdOf(json: string): string {
 }
 
 /**
- * Recently formatted times. Most events of one call have the same times, and formatting a time takes 0.5 µs.
+ * Returns a function that formats a time as RFC 3339, in UTC, and remembers the last time: most events of one call have
+ * the same times, and formatting a time takes 0.5 µs.
  */
-const isoTimes = new Map<number, string>();
-const ISO_TIMES_MAX = 16;
-
-function isoTime(ms: number): string {
-  const known = isoTimes.get(ms);
-  if (known !== undefined) return known;
-  const text = new Date(ms).toISOString();
-  if (isoTimes.size === ISO_TIMES_MAX) isoTimes.clear();
-  isoTimes.set(ms, text);
-  return text;
+function createIsoTime(): (ms: number) => string {
+  let last = NaN;
+  let text = "";
+  return (ms) => {
+    if (ms !== last) {
+      text = new Date(ms).toISOString();
+      last = ms;
+    }
+    return text;
+  };
 }
+const createdTime = createIsoTime();
+const expiryTime = createIsoTime();
 
 /**
  * Renders the fields that depend on the event's type. Joining the texts of the values takes less time than

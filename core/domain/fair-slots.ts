@@ -1,3 +1,4 @@
+import { OwnerMap } from "../../runtime/owner-map";
 import type { EndSignal } from "./end-signal";
 
 /** Thrown when a key already has the maximum number of waiting tasks. */
@@ -23,6 +24,7 @@ interface Line {
 }
 
 const newLine = (): Line => ({ running: 0, waiting: new Set() });
+const isIdle = ({ running, waiting }: Line): boolean => running === 0 && waiting.size === 0;
 
 /** Maximum numbers of running tasks: in total, and with the same key. */
 interface SlotBounds {
@@ -40,7 +42,7 @@ export function createFairSlots(bounds: SlotBounds): FairSlots {
  */
 class FairSlots {
   readonly #bounds: SlotBounds;
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new OwnerMap(newLine, isIdle);
   /** The keys that can use a free slot, in the order of their turns. */
   readonly #ready = new Set<string>();
   #running = 0;
@@ -57,10 +59,10 @@ class FairSlots {
 
   /** Does the same as `acquire`, but returns undefined when the task would have to wait. */
   tryAcquire(key: string): (() => void) | undefined {
-    const line = this.#lines.get(key) ?? newLine();
     const { inAll, ofOne } = this.#bounds;
-    if (this.#running >= inAll || line.running >= ofOne || line.waiting.size > 0) return undefined;
-    this.#lines.set(key, line);
+    if (this.#running >= inAll) return undefined;
+    const line = this.#lines.of(key);
+    if (line.running >= ofOne || line.waiting.size > 0) return undefined;
     line.running += 1;
     this.#running += 1;
     return this.#releaseOf(key, line);
@@ -78,11 +80,10 @@ class FairSlots {
   }
 
   #wait(key: string, { signal, waitingMax = Infinity }: Turn): Promise<Line> {
-    const line = this.#lines.get(key) ?? newLine();
+    const line = this.#lines.of(key);
     if (line.waiting.size >= waitingMax) {
       return Promise.reject(new SlotsFull(`${waitingMax} tasks already wait`));
     }
-    this.#lines.set(key, line);
     return new Promise((resolve, reject) => {
       const begin = (): void => {
         signal?.removeEventListener("abort", leave);
@@ -115,7 +116,7 @@ class FairSlots {
   #update(key: string, line: Line): void {
     if (line.waiting.size === 0 || line.running >= this.#bounds.ofOne) this.#ready.delete(key);
     else this.#ready.add(key);
-    if (line.waiting.size === 0 && line.running === 0) this.#lines.delete(key);
+    if (isIdle(line)) this.#lines.idle(key);
     if (this.#running < this.#bounds.inAll) this.#beginNext();
   }
 

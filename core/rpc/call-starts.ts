@@ -10,27 +10,39 @@ interface Line {
  * this limit, hundreds of calls of one client would delay the next call of every other client.
  */
 export function createCallStarts(perTurn: number) {
-  /** The connections with calls that started in this turn or are waiting. */
-  const lines = new Map<object, Line>();
+  const lines = new WeakMap<object, Line>();
+  /** The lines of the connections with calls that started in this turn or are waiting. */
+  const active: Line[] = [];
 
   function beginTurn(): void {
-    for (const [connection, line] of lines) {
+    for (const line of active.splice(0)) {
       const due = line.waiting.splice(0, perTurn);
       line.started = due.length;
-      if (due.length === 0) lines.delete(connection);
+      if (due.length > 0) activate(line);
       for (const start of due) start();
     }
-    if (lines.size > 0) setImmediate(beginTurn);
+  }
+
+  function activate(line: Line): void {
+    if (active.length === 0) setImmediate(beginTurn);
+    active.push(line);
+  }
+
+  function lineOf(connection: object): Line {
+    const known = lines.get(connection);
+    if (known !== undefined) return known;
+    const line = { started: 0, waiting: [] };
+    lines.set(connection, line);
+    return line;
   }
 
   return (connection: object, start: () => void): void => {
-    if (lines.size === 0) setImmediate(beginTurn);
-    const line = lines.get(connection) ?? { started: 0, waiting: [] };
-    lines.set(connection, line);
+    const line = lineOf(connection);
     if (line.started >= perTurn) {
       line.waiting.push(start);
       return;
     }
+    if (line.started === 0) activate(line);
     line.started += 1;
     start();
   };

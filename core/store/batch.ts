@@ -31,15 +31,13 @@ export function createBatch<Item, Output>({
   readonly spansShards: boolean;
   run(shards: readonly ShardItems<Item>[]): Promise<readonly (readonly Output[])[]>;
 }): Batch<Item, Output> {
-  /**
-   * The queues of waiting items: one queue for all shards if `spansShards` is true, otherwise one per shard. A queue
-   * exists while a call for its items is in progress or about to start.
-   */
-  const queues = new Map<number, Waiting<Item, Output>[]>();
+  /** The queues of waiting items: one queue for all shards if `spansShards` is true, otherwise one per shard. */
+  const queues = new Map<number, Queue<Item, Output>>();
 
-  async function work(name: number, queue: Waiting<Item, Output>[]): Promise<void> {
-    while (queue.length > 0) await send(queue, queue.splice(0, countNext(queue, most, weigh)));
-    queues.delete(name);
+  async function work(queue: Queue<Item, Output>): Promise<void> {
+    const { items } = queue;
+    while (items.length > 0) await send(items, items.splice(0, countNext(items, most, weigh)));
+    queue.isAtWork = false;
   }
 
   async function send(
@@ -59,15 +57,19 @@ export function createBatch<Item, Output>({
   }
 
   function add(shard: number, waiting: Waiting<Item, Output>): void {
-    const name = spansShards ? 0 : shard;
-    const queue = queues.get(name);
-    if (queue !== undefined) {
-      queue.push(waiting);
-      return;
-    }
-    const fresh = [waiting];
-    queues.set(name, fresh);
-    setImmediate(() => void work(name, fresh));
+    const queue = queueOf(spansShards ? 0 : shard);
+    queue.items.push(waiting);
+    if (queue.isAtWork) return;
+    queue.isAtWork = true;
+    setImmediate(() => void work(queue));
+  }
+
+  function queueOf(name: number): Queue<Item, Output> {
+    const known = queues.get(name);
+    if (known !== undefined) return known;
+    const queue = { items: [], isAtWork: false };
+    queues.set(name, queue);
+    return queue;
   }
 
   return {
@@ -94,6 +96,12 @@ export interface Batch<Item, Output> {
   one(shard: number, item: Item): Promise<Output>;
   /** Resolves with the outputs of all items, in order. Rejects when any item fails. Allocates only one promise. */
   all(items: readonly Item[], shardOf: (item: Item) => number): Promise<readonly Output[]>;
+}
+
+interface Queue<Item, Output> {
+  readonly items: Waiting<Item, Output>[];
+  /** Whether a call for items of this queue is in progress or about to start. */
+  isAtWork: boolean;
 }
 
 interface Waiting<Item, Output> {

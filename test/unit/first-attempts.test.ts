@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { IN_FLIGHT_MAX, WAIT_MAX_MS, WorkspaceTurns } from "../../core/delivery/turns";
 import type { QueuedPush } from "../../core/ports/push-queue";
@@ -57,4 +59,21 @@ test("however events are added and attempts end, each event gets one first attem
     }
     expect([left, attempts.isIdle]).toEqual([addedAt.length, true]);
   });
+});
+
+test("an event that has had its turn is not kept in memory while other events wait", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const attempts = new WorkspaceTurns<Waiting>().first;
+  function attemptFirst(): WeakRef<Waiting> {
+    for (const number of [0, 1]) attempts.add({ event: queued(number, { messageId: "m" }) }, 0);
+    const first = attempts.next(0)?.push ?? { event: queued(2, {}) };
+    attempts.end(first);
+    return new WeakRef(first);
+  }
+  const first = attemptFirst();
+  // A `WeakRef` keeps its target until the current task has ended.
+  await new Promise(setImmediate);
+  collect();
+  expect([first.deref(), attempts.waiting]).toEqual([undefined, 1]);
 });

@@ -1,0 +1,75 @@
+/** Length of the longest name that is remembered after the owner has become idle, in UTF-16 code units. */
+const IDLE_NAME_MAX = 64;
+/** Minimum number of owners, and of requests, after which idle owners are forgotten, by default. */
+const FORGET_AT = 1_024;
+
+/** Returns a copy of a name. A name that is part of a URL would keep the whole URL in memory, e.g. 16 KB. */
+function copyOf(name: string): string {
+  return name.length > IDLE_NAME_MAX ? name : Buffer.from(name, "utf16le").toString("utf16le");
+}
+
+/**
+ * A map with one value for each owner, e.g. for a workspace or a token. The map remembers idle owners for a while. It
+ * forgets them when it has doubled since the last time, or when owners have become idle as many times as it has owners,
+ * but at the earliest after `forgetAt` owners or times.
+ *
+ * If each request added and removed its owner, the map would need a new table every few requests. V8 often moves such
+ * a table to its old generation. There, the old tables keep each other and the requests of their time in memory until
+ * the next full garbage collection, which then takes long.
+ */
+export class OwnerMap<Value> {
+  readonly #values = new Map<string, Value>();
+  readonly #create: () => Value;
+  readonly #isIdle: (value: Value) => boolean;
+  readonly #forgetAtLeast: number;
+  #forgetAt: number;
+  /** How many times owners have become idle since idle owners were forgotten. */
+  #idleTimes = 0;
+
+  /**
+   * @param create returns the value of an owner who is not in the map
+   * @param isIdle returns whether the owner can be forgotten: the value then equals a new one
+   */
+  constructor(create: () => Value, isIdle: (value: Value) => boolean, forgetAt = FORGET_AT) {
+    this.#create = create;
+    this.#isIdle = isIdle;
+    this.#forgetAtLeast = forgetAt;
+    this.#forgetAt = forgetAt;
+  }
+
+  /** The number of owners, including the remembered ones. */
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(owner: string): Value | undefined {
+    return this.#values.get(owner);
+  }
+
+  /** Returns the owner's value, and creates it if necessary. */
+  of(owner: string): Value {
+    const known = this.#values.get(owner);
+    if (known !== undefined) return known;
+    if (this.#values.size >= this.#forgetAt) this.#forgetIdle();
+    const value = this.#create();
+    this.#values.set(copyOf(owner), value);
+    return value;
+  }
+
+  /** Must be called when an owner has become idle. An owner with a long name is forgotten immediately. */
+  idle(owner: string): void {
+    if (owner.length > IDLE_NAME_MAX) this.#values.delete(owner);
+    this.#idleTimes += 1;
+    if (this.#idleTimes > Math.max(this.#forgetAtLeast, this.#values.size)) this.#forgetIdle();
+  }
+
+  entries(): Iterable<readonly [string, Value]> {
+    return this.#values;
+  }
+
+  #forgetIdle(): void {
+    for (const [owner, value] of this.#values) if (this.#isIdle(value)) this.#values.delete(owner);
+    this.#idleTimes = 0;
+    this.#forgetAt = Math.max(this.#forgetAtLeast, 2 * this.#values.size);
+  }
+}
