@@ -137,7 +137,13 @@ export function isKept({ atMs, polled }: LoggedDelivery, nowMs: number): boolean
   return (polled?.lastAtMs ?? atMs) >= nowMs - KEPT_MS;
 }
 
-export function createDeliveryLog(functions: Functions, keys: Keys, now: () => number): DeliveryLog {
+/** @param failedShardMaxBytes maximum bytes of the failed events of a shard */
+export function createDeliveryLog(
+  functions: Functions,
+  keys: Keys,
+  now: () => number,
+  failedShardMaxBytes: number,
+): DeliveryLog {
   /** Calls a library function that reads the log. Returns the logged deliveries, and the lines that describe polls. */
   async function ask(name: "read_deliveries" | "read_newer", workspaceId: string, ...args: string[]) {
     const reply = await functions.call(name, keys.prefixOf(workspaceId), [workspaceId, ...args]);
@@ -157,6 +163,7 @@ export function createDeliveryLog(functions: Functions, keys: Keys, now: () => n
         encodeResponse(response),
         failed?.eventId ?? "",
         failed === undefined ? "" : packEvent(workspaceId, failed),
+        String(failedShardMaxBytes),
       ];
       const id = asText(await functions.call("log_delivery", keys.prefixOf(workspaceId), args));
       return { ...delivery, id, atMs: id === "" ? now() : timeOf(id) };

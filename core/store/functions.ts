@@ -160,8 +160,8 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** Returns the functions of core's library. */
-export function createFunctions(redis: Redis, meter?: StoreMeter, failedShardMaxBytes?: number): Functions {
-  return createLibrary<FunctionName>(redis, readLibrary(failedShardMaxBytes), CONFIRMED, meter);
+export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
+  return createLibrary<FunctionName>(redis, readLibrary(), CONFIRMED, meter);
 }
 
 /**

@@ -135,15 +135,16 @@ export interface OutboundEventsOptions {
   onOverloaded?(publication: Publication): void;
 }
 
+/** @param options `failedShardMaxBytes` is the maximum bytes of the failed events of a shard */
 export function createOutboundEvents(
   functions: Functions,
   keys: Keys,
-  options: OutboundEventsOptions,
+  options: OutboundEventsOptions & { readonly failedShardMaxBytes: number },
   offers?: Pick<PushOffers, "offer">,
 ): OutboundEvents {
   const { pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes = 0 } = options;
-  const { meter, onOverloaded } = options;
-  const bounds = [pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes];
+  const { failedShardMaxBytes, meter, onOverloaded } = options;
+  const bounds = [pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes, failedShardMaxBytes];
   const head = [IDEMPOTENCY_KEY_SECONDS, ...bounds].map(String);
   const shardOf = ({ workspaceId }: Publication): number => keys.shard(workspaceId);
   /** The offers of the calls in progress, by the publications of the call to one shard. */

@@ -65,7 +65,14 @@ function callOf(items: readonly TokenRecord[]) {
   return { token, records: items.filter((item) => item.token === token) };
 }
 
-export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes): PushQueue {
+/** @param failedShardMaxBytes maximum bytes of the failed events of a shard */
+export function createPushQueue(
+  functions: Functions,
+  keys: Keys,
+  wakes: Wakes,
+  failedShardMaxBytes: number,
+): PushQueue {
+  const failedMost = String(failedShardMaxBytes);
   // A call uses the token of its first item. The outcome of items with a different token is "lost": only one token can
   // hold the lease.
   const { one: record } = batchFunction<TokenRecord, Recorded>(functions, keys, {
@@ -74,7 +81,7 @@ export function createPushQueue(functions: Functions, keys: Keys, wakes: Wakes):
     weigh: ({ record: { next } }) => (next.do === "keep" ? KEPT_WEIGHT : 1),
     toArguments(items) {
       const { token, records } = callOf(items);
-      return [token, ...records.flatMap(({ record }) => toArguments(record))];
+      return [token, failedMost, ...records.flatMap(({ record }) => toArguments(record))];
     },
     toBodies: (items) =>
       callOf(items).records.map(({ record: { delivery } }) =>

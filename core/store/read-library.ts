@@ -7,7 +7,6 @@ import {
   FAILED_MAX,
   FAILED_MAX_BYTES,
   FAILED_SECONDS,
-  FAILED_SHARD_MAX_BYTES,
   LOGGED_SECONDS,
   POLLS_LOGGED_MAX,
   PUSHES_LOGGED_MAX,
@@ -128,11 +127,9 @@ export interface Library {
 /**
  * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
  * can share one Redis: each release has its own library there.
- *
- * @param failedShardMaxBytes maximum bytes of the failed events of a shard
  */
-export function readLibrary(failedShardMaxBytes = FAILED_SHARD_MAX_BYTES): Library {
-  return joinFiles(FILES, { ...CONSTANTS, FAILED_SHARD_MAX_BYTES: failedShardMaxBytes });
+export function readLibrary(): Library {
+  return joinFiles(FILES, CONSTANTS);
 }
 
 /** Reads the library that converts the data to another format. */

@@ -83,7 +83,8 @@ export async function openStore(options: StoreOptions) {
     await onceAvailable(options, () => keepMark(redis, shards));
     const memory = await onceAvailable(options, () => readShardMemory(redis, keys, redisMemoryBytes));
     const bounds = planMemory(memory, options);
-    const functions = createFunctions(redis, options.meter, failedShardMaxBytes(memory));
+    const failedMaxBytes = failedShardMaxBytes(memory);
+    const functions = createFunctions(redis, options.meter);
     await onceAvailable(options, () => functions.load());
     await onceAvailable(options, () => reportMigration(redis, functions, shards, options.onMigrated));
     for (const advice of await findAdvice(redis)) options.onAdvice?.(advice);
@@ -108,10 +109,15 @@ export async function openStore(options: StoreOptions) {
       heldEvents: redis.isOneMaster
         ? heldEvents
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },
-      outboundEvents: createOutboundEvents(functions, keys, { ...options, ...bounds }, pushOffers),
+      outboundEvents: createOutboundEvents(
+        functions,
+        keys,
+        { ...options, ...bounds, failedShardMaxBytes: failedMaxBytes },
+        pushOffers,
+      ),
       followLog: createFollowLog(functions, keys, wakes),
       groups: createGroups(functions, keys),
-      pushQueue: createPushQueue(functions, keys, wakes),
+      pushQueue: createPushQueue(functions, keys, wakes, failedMaxBytes),
       pushHandoff: pushOffers,
       pollWatch: createPollWatch(functions, keys),
       workspaceStates: createWorkspaceStates(functions, keys),
@@ -119,7 +125,7 @@ export async function openStore(options: StoreOptions) {
       operatorTestLimits: createOperatorTestLimits(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       sealedEntries: createSealedEntries(functions, keys),
-      deliveryLog: createDeliveryLog(functions, keys, clock.now),
+      deliveryLog: createDeliveryLog(functions, keys, clock.now, failedMaxBytes),
       eventTraces: createEventTraces(functions, keys, clock.now),
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),
       leases: createLeases(functions, keys),

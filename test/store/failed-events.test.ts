@@ -128,3 +128,20 @@ test("no event is kept if the core that records its failure has lost the lease, 
   expect([await failedOf(workspace), await failedOf(polls)]).toEqual([[], []]);
   expect(await queueOf(workspace)).toEqual([push]);
 });
+
+test("a core for which Redis has less memory keeps fewer failed events of a shard, with the same functions as other cores", async () => {
+  const small = await openTestStore(store.redisUrl, { redisMemoryBytes: 16 * 1024 * 1024 });
+  try {
+    const envelope = { beforeSequence: `{"x":"${"x".repeat(60_000)}","sequence":`, afterSequence: "}" };
+    const ofSmall = pushQueueOf(small);
+    const workspace = await ofSmall.addPushed();
+    // A shard of this core gets 128 KB for its failed events; a shard of the other core gets 64 MB.
+    for (const label of ["a", "b", "c"]) await ofSmall.fail(workspace, label, { envelope });
+    expect(await failedOf(workspace)).toEqual(["evt_c", "evt_b"]);
+    await fail(workspace, "d", { envelope });
+    expect(await failedOf(workspace)).toEqual(["evt_d", "evt_c", "evt_b"]);
+    expect(await store.redis.command("", ["FUNCTION", "LIST"])).toHaveLength(1);
+  } finally {
+    await small.close();
+  }
+});

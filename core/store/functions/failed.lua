@@ -7,7 +7,6 @@
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
 local FAILED_MAX_BYTES = @FAILED_MAX_BYTES@
-local FAILED_SHARD_MAX_BYTES = @FAILED_SHARD_MAX_BYTES@
 local RESPONSE_SECONDS = @RESPONSE_SECONDS@
 local RESPONSES_MAX = @RESPONSES_MAX@
 
@@ -45,12 +44,16 @@ local function forget_failed(prefix, workspace, event)
   end
 end
 
+-- In this file, `shard_most` is the maximum bytes of the failed events of the shard. The bound is an argument of the
+-- functions, not a constant, because it depends on the memory of Redis: with a constant, cores that start with different
+-- values of `maxmemory` would have different libraries, and separate limiters (see limiters.lua).
+
 -- Whether an event of `bytes` bytes can be kept without removing another event.
-local function has_room(prefix, workspace, bytes)
+local function has_room(prefix, workspace, bytes, shard_most)
   local order, events = failed_keys(prefix, workspace)
   return redis.call('ZCARD', order) < FAILED_MAX
     and tonumber(redis.call('HGET', events, 'bytes') or 0) + bytes <= FAILED_MAX_BYTES
-    and tonumber(redis.call('GET', prefix .. ':failedbytes') or 0) + bytes <= FAILED_SHARD_MAX_BYTES
+    and tonumber(redis.call('GET', prefix .. ':failedbytes') or 0) + bytes <= shard_most
 end
 
 -- Removes the last failed test event of a workspace, if there is one (see note_test in log.lua).
@@ -61,10 +64,10 @@ end
 
 -- Removes the oldest failures of a workspace until there is room for an event of `bytes` bytes.
 -- Also removes failed events that are too old to be kept. Returns the bytes of the events that are left.
-local function make_room(prefix, workspace, cutoff, bytes)
+local function make_room(prefix, workspace, cutoff, bytes, shard_most)
   local order, events = failed_keys(prefix, workspace)
   -- A test event is removed first, because nobody needs to send it again.
-  if not has_room(prefix, workspace, bytes) then forget_test(prefix, workspace) end
+  if not has_room(prefix, workspace, bytes, shard_most) then forget_test(prefix, workspace) end
   local count = redis.call('ZCARD', order)
   while count > 0 do
     local sum = tonumber(redis.call('HGET', events, 'bytes'))
@@ -80,13 +83,13 @@ end
 -- Makes room among the failures of all workspaces of the shard, as make_room does for one
 -- workspace. Removes only some of the events that are too old to be kept, because there may be very
 -- many.
-local function make_shard_room(prefix, cutoff, bytes)
+local function make_shard_room(prefix, cutoff, bytes, shard_most)
   local order, sum = prefix .. ':failed', prefix .. ':failedbytes'
   local stale = STALE_REMOVED_MAX
   while true do
     local oldest = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
     local isStale = oldest[1] and tonumber(oldest[2]) <= cutoff and stale > 0
-    local isFull = oldest[1] and tonumber(redis.call('GET', sum) or 0) + bytes > FAILED_SHARD_MAX_BYTES
+    local isFull = oldest[1] and tonumber(redis.call('GET', sum) or 0) + bytes > shard_most
     if not isStale and not isFull then return end
     if isStale then stale = stale - 1 end
     local size, workspace, event = string.match(oldest[1], '^(%d+) (%S+) (.*)$')
@@ -98,14 +101,14 @@ end
 
 -- Keeps an event that leaves the push queue undelivered. The oldest failures are removed until
 -- the event fits. An event that exceeds the maximum on its own is not kept.
-local function keep_failed(prefix, workspace, now, event, packed)
+local function keep_failed(prefix, workspace, now, event, packed, shard_most)
   local bytes = #packed
   if bytes > FAILED_MAX_BYTES then return end
   local order, events = failed_keys(prefix, workspace)
   local cutoff, ms = failed_cutoff(now), digits(now / 1000)
   forget_failed(prefix, workspace, event)
-  make_shard_room(prefix, cutoff, bytes)
-  local sum = make_room(prefix, workspace, cutoff, bytes)
+  make_shard_room(prefix, cutoff, bytes, shard_most)
+  local sum = make_room(prefix, workspace, cutoff, bytes, shard_most)
   redis.call('ZADD', order, ms, event)
   redis.call('HSET', events, event, packed, 'bytes', digits(sum + bytes))
   redis.call('ZADD', prefix .. ':failed', ms, bytes .. ' ' .. workspace .. ' ' .. event)

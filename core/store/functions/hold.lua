@@ -215,7 +215,7 @@ end
 -- sees an event before an event with a lower sequence.
 -- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
 -- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
--- maxmemory in bytes, 0 for no limit; the token with which the calling core holds the lease of the shard, and the entry of
+-- maxmemory in bytes, 0 for no limit; maximum bytes of the failed events of the shard; the token with which the calling core holds the lease of the shard, and the entry of
 -- the push queue that it read last ('-' for none). The token is '' if the core cannot take events now. Then for each event:
 -- workspace; idempotency key ('' for none); event id; and a
 -- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
@@ -248,7 +248,7 @@ register('publish', function(keys, args, next_body)
   -- Whether each fence is stale. No event of the call changes this, so each fence is checked once.
   local stale = {}
   local queue
-  local held_most, memory_most = tonumber(args[4]), tonumber(args[5])
+  local held_most, memory_most, failed_most = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
 
   local function is_stale(fence)
     if stale[fence] == nil then stale[fence] = not is_current(prefix, fence) end
@@ -256,7 +256,7 @@ register('publish', function(keys, args, next_body)
   end
 
   local function send(workspace, event, sequence, rest, before, after, traceparent, publisher)
-    queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]), args[6], args[7])
+    queue = queue or open_queue(prefix, tonumber(args[2]), tonumber(args[3]), args[7], args[8])
     local packed = struct.pack('<I4c0I4c0I4c0', #workspace, workspace, #event, event, #sequence, sequence)
       .. rest .. struct.pack('<I4', #before + #sequence + #after) .. before .. sequence .. after
     if traceparent ~= '' then packed = packed .. struct.pack('<I4c0', #traceparent, traceparent) end
@@ -265,7 +265,7 @@ register('publish', function(keys, args, next_body)
       states[workspace].is_queued = true
       return queue.is_read and sequence .. ' ' .. entry or tonumber(sequence)
     end
-    keep_failed(prefix, workspace, now, event, packed)
+    keep_failed(prefix, workspace, now, event, packed, failed_most)
     log_drop(prefix, workspace, packed, publisher, 'overloaded')
     return { 'full', tonumber(sequence) }
   end
@@ -279,7 +279,7 @@ register('publish', function(keys, args, next_body)
     return reserve_held(state.held_key, bytes, held_most, state.pending)
   end
 
-  for i = 8, #args, 6 do
+  for i = 9, #args, 6 do
     local workspace, key, publisher = args[i], args[i + 1], args[i + 5]
     local before, after = next_body(), next_body()
     local traceparent, fence = args[i + 4], ''

@@ -131,18 +131,19 @@ end
 
 -- Logs a delivery of an event that is not in the push queue. ARGV: workspace; delivery; response
 -- (see log_delivery above); event id and packed event to keep, or '' and '' if no event is to
--- be kept.
+-- be kept; maximum bytes of the failed events of the shard.
 -- Returns the id of the entry, or '' when the workspace no longer exists.
 -- A ping is a test event: only the last failed test event is kept, and only if there is room. So
 -- a ping does not displace other failed events, which an operator may want to send again.
 register('log_delivery', function(keys, args)
-  local prefix, workspace, delivery, response, event, packed = keys[1], unpack(args)
+  local prefix, workspace, delivery, response, event, packed, most = keys[1], unpack(args)
+  local failed_most = tonumber(most)
   if redis.call('EXISTS', state_key(prefix, workspace)) == 0 then return '' end
   local delivered, type = unpack(attempt_of(delivery))
   local is_test = type == 'ping'
   if is_test then forget_test(prefix, workspace) end
-  if packed ~= '' and (not is_test or has_room(prefix, workspace, #packed)) then
-    keep_failed(prefix, workspace, clock(), event, packed)
+  if packed ~= '' and (not is_test or has_room(prefix, workspace, #packed, failed_most)) then
+    keep_failed(prefix, workspace, clock(), event, packed, failed_most)
   end
   local entry = log_delivery(prefix, workspace, delivery, response)
   if is_test then note_test(prefix, workspace, entry, delivered) end

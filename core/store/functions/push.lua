@@ -96,11 +96,11 @@ local function hold_queued(prefix, now, workspace, entry)
 end
 
 -- Keeps a queued event as a failed event. If the event has already left the queue, nothing changes.
-local function keep_queued(prefix, now, workspace, entry)
+local function keep_queued(prefix, now, workspace, entry, failed_most)
   local found = redis.call('XRANGE', prefix .. ':push', entry, entry)[1]
   if not found then return end
   local packed = found[2][2]
-  keep_failed(prefix, workspace, now, select(2, unpack_head(packed)), packed)
+  keep_failed(prefix, workspace, now, select(2, unpack_head(packed)), packed, failed_most)
 end
 
 -- Removes an event from the queue, and the event's field from `:tries`. Returns whether the event
@@ -120,7 +120,7 @@ end
 
 -- Records the result of each event, and the event's next state, in one step. If core repeats the
 -- call because the answer was lost, the deliveries are not logged again.
--- ARGV: token of the lease. Then for each event: workspace; entry id; bytes of the event; the response to log with the
+-- ARGV: token of the lease; maximum bytes of the failed events of the shard. Then for each event: workspace; entry id; bytes of the event; the response to log with the
 -- delivery (see log.lua); next state (done | keep | hold, or 'retry <attempts made> <time of the first failure in ms>').
 -- `keep` is like `done`, but also keeps the event as a failed event. The next state is `hold` when the workspace is now a
 -- poll workspace.
@@ -135,14 +135,14 @@ register('record_pushes', function(keys, args, next_body)
   local prefix = keys[1]
   local mine = holds_lease(prefix, CORES, args[1])
   local tried = redis.call('EXISTS', prefix .. ':tries') == 1
-  local now = clock()
+  local now, failed_most = clock(), tonumber(args[2])
   local answers, known, accepted, freed = {}, {}, {}, 0
   local is_all_recorded = true
   local function exists(workspace)
     if known[workspace] == nil then known[workspace] = redis.call('EXISTS', state_key(prefix, workspace)) == 1 end
     return known[workspace]
   end
-  for i = 2, #args, 5 do
+  for i = 3, #args, 5 do
     local workspace, entry, bytes, response, next = unpack(args, i, i + 4)
     local delivery = next_body()
     local answer, is_new = 'lost', false
@@ -151,7 +151,7 @@ register('record_pushes', function(keys, args, next_body)
       answer, is_new, tried = 'recorded', note_try(prefix, entry, tries), true
     elseif mine then
       answer = next == 'hold' and hold_queued(prefix, now, workspace, entry) or 'recorded'
-      if next == 'keep' and exists(workspace) then keep_queued(prefix, now, workspace, entry) end
+      if next == 'keep' and exists(workspace) then keep_queued(prefix, now, workspace, entry, failed_most) end
       is_new = answer ~= 'pushed' and take_out(prefix, entry, tried)
       if is_new then freed = freed + bytes end
     end
