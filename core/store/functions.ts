@@ -165,16 +165,19 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
 }
 
 /**
- * Loads a library, unless every master has it. Loading it again would erase its memory, e.g. the rate limits. After a
+ * Loads a library on the masters that lack it. Loading it again would erase its memory, e.g. the rate limits. After a
  * migration and a migration back, a library of the same name refuses all calls, so the code is compared.
  */
 async function loadEverywhere(redis: Redis, { name, code }: Library): Promise<void> {
   const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
-  // If a master is unavailable, the other masters get the library nevertheless.
+  // If a master is unavailable, all others get the library, even again.
   const replies = await redis.everywhere(list).catch(() => []);
-  const codes = replies.map(({ reply }) => asList(asList(reply)[0] ?? []).at(-1));
-  const isLoaded = codes.length > 0 && codes.every((each) => each != null && asText(each) === code);
-  if (!isLoaded) await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code]);
+  const having = replies.filter(({ reply }) => {
+    const loaded = asList(asList(reply)[0] ?? []).at(-1);
+    return loaded != null && asText(loaded) === code;
+  });
+  const servers = new Set(having.map(({ server }) => server));
+  await redis.everywhere(["FUNCTION", "LOAD", "REPLACE", code], servers);
 }
 
 /** @param confirmed the functions whose writes the replicas must confirm */
@@ -231,7 +234,7 @@ export function createLibrary<Name extends string>(
   }
 
   return {
-    /** Loads the library on every master. */
+    /** Loads the library on every master that lacks it. */
     load,
     /** Whether one call may be for several shards. */
     spansShards: redis.isOneMaster,

@@ -106,11 +106,24 @@ test("a command without a key always goes to the same master", async () => {
   expect([...ids]).toEqual([String(await (await cluster.masterOf("")).command("CLUSTER", "MYID"))]);
 });
 
-test("functions that one master has lost are loaded again, even while a slot has no master", async () => {
+/** Returns how often each master has loaded functions, by the name of the master. */
+async function loadsOfMasters(): Promise<Record<string, number>> {
+  const masters = new Set(await ownersOf(everyPrefix()));
+  const loads = [...masters].map(async (master) => {
+    const stats = String(await master.command("INFO", "commandstats"));
+    return [master.name, Number(/^cmdstat_function\|load:calls=(\d+)/m.exec(stats)?.[1] ?? 0)] as const;
+  });
+  return Object.fromEntries(await Promise.all(loads));
+}
+
+test("functions that one master has lost are loaded again, on this master only, even while a slot has no master", async () => {
   const { workspace } = await addWorkspace(store);
   const master = await cluster.masterOf(prefixOf(store, workspace.id));
+  const before = await loadsOfMasters();
   await master.command("FUNCTION", "FLUSH");
   expect(await publish(workspace.id)).toMatchObject({ outcome: "published" });
+  // The other masters would lose their rate limits.
+  expect(await loadsOfMasters()).toEqual({ ...before, [master.name]: (before[master.name] ?? 0) + 1 });
 
   // No key of a shard is in this slot, and neither is the key that stores the number of shards.
   const slot = slotOf("a key that nobody uses");

@@ -40,9 +40,10 @@ export class Cluster extends Topology {
     this.#access = access;
   }
 
-  async everywhere(args: readonly Argument[]) {
+  async everywhere(args: readonly Argument[], except?: ReadonlySet<string>) {
     const isSomeMissing = this.#owners.includes(undefined);
-    const each = [...this.#masters].map(async ([server, master]) => ({
+    const masters = [...this.#masters].filter(([server]) => except?.has(server) !== true);
+    const each = masters.map(async ([server, master]) => ({
       server,
       reply: await master.command(args),
     }));

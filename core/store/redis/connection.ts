@@ -40,8 +40,10 @@ export interface Redis {
   /**
    * Sends a command to every master. Throws when a master is unavailable, but only after all other masters have
    * answered.
+   *
+   * @param except the servers that do not get the command
    */
-  everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]>;
+  everywhere(args: readonly Argument[], except?: ReadonlySet<string>): Promise<readonly ServerReply[]>;
   /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after every reconnection. */
   subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
   close(): Promise<void>;

@@ -31,12 +31,14 @@ async function connectServer(
   const commands = connect(address, { access, reconnects: true, for: "commands" });
   const messages = connect(address, { access, reconnects: true, for: "messages" });
   await Promise.all([commands.connect(), messages.connect()]);
+  const server = nameOf(address);
   return {
     isOneMaster: true,
     command: (_key, args) => commands.command(args),
     confirmed: (_key, args) => commands.confirmed(args),
     entries: (_key, args) => commands.entries(args),
-    everywhere: async (args) => [{ server: nameOf(address), reply: await commands.command(args) }],
+    everywhere: async (args, except) =>
+      except?.has(server) === true ? [] : [{ server, reply: await commands.command(args) }],
     subscribe: messages.subscribe,
     async close() {
       // All callers have already stopped, so the connections can be destroyed.

@@ -37,8 +37,9 @@ export class WatchedMaster extends Topology {
     for (const sentinel of this.#sentinels) void sentinel.connect().catch(() => undefined);
   }
 
-  async everywhere(args: readonly Argument[]) {
+  async everywhere(args: readonly Argument[], except?: ReadonlySet<string>) {
     const server = this.#master?.name ?? "";
+    if (except?.has(server) === true) return [];
     return [{ server, reply: await this.command("", args) }];
   }
 

@@ -53,7 +53,10 @@ export abstract class Topology implements Redis {
   protected abstract closeConnections(): void;
   /** Sends a command to the master that stores `key`. */
   protected abstract send<Answer>(key: string, call: Call<Answer>): Promise<Answer>;
-  abstract everywhere(args: readonly Argument[]): Promise<readonly ServerReply[]>;
+  abstract everywhere(
+    args: readonly Argument[],
+    except?: ReadonlySet<string>,
+  ): Promise<readonly ServerReply[]>;
 
   async start(): Promise<this> {
     while ((await this.#look()) === "degraded") await this.#waker.wait(LOOK_AGAIN_MS);
