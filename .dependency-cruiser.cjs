@@ -2,7 +2,8 @@
 // listed for that folder. The parser does not support JSX, so lint rules define the allowed imports of dashboard/ and
 // demo/chat/page/ instead.
 const TRACER = "^runtime/tracing/tracer\\.ts$"; // only types
-const SHARES = "^runtime/(certificates|shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
+const OWNER_MAP = "^runtime/owner-map\\.ts$"; // a class without I/O
+const SHARES = "^runtime/(certificates|owner-map|shares|refusal-pace|public-address)\\.ts$"; // functions without I/O
 /** The files of contract/ that the kit's package contains. */
 const CONTRACT_OF_KIT = "^contract/(numbers|forms|messages|timestamps)\\.ts$";
 /** The files of the bridge kit that the game kit uses. */
@@ -22,7 +23,7 @@ const RUNTIME_OF_BRIDGES =
   "^runtime/(listen-fault|logger|misspelled-settings|prompter|public-address|request-timeouts|run-process|settings)\\.ts$";
 const ARROWS = {
   "^contract/": [],
-  "^core/domain/": ["^contract/"],
+  "^core/domain/": ["^contract/", OWNER_MAP],
   "^core/ports/": ["^contract/", "^core/domain/"],
   "^core/operations/": ["^contract/", "^core/domain/", "^core/leases/", "^core/ports/", SHARES],
   "^core/leases/": ["^contract/", "^core/domain/", "^core/ports/"],

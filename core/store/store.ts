@@ -82,8 +82,7 @@ export async function openStore(options: StoreOptions) {
     // This check comes first, because core must not write to a store of another format.
     await onceAvailable(options, () => keepMark(redis, shards));
     const memory = await onceAvailable(options, () => readShardMemory(redis, keys, redisMemoryBytes));
-    const bounds = planMemory(memory, options);
-    const failedMaxBytes = failedShardMaxBytes(memory);
+    const bounds = { ...planMemory(memory, options), failedShardMaxBytes: failedShardMaxBytes(memory) };
     const functions = createFunctions(redis, options.meter);
     await onceAvailable(options, () => functions.load());
     await onceAvailable(options, () => reportMigration(redis, functions, shards, options.onMigrated));
@@ -109,15 +108,10 @@ export async function openStore(options: StoreOptions) {
       heldEvents: redis.isOneMaster
         ? heldEvents
         : { page: checkAddressFirst(requestLimits, heldEvents.page) },
-      outboundEvents: createOutboundEvents(
-        functions,
-        keys,
-        { ...options, ...bounds, failedShardMaxBytes: failedMaxBytes },
-        pushOffers,
-      ),
+      outboundEvents: createOutboundEvents(functions, keys, { ...options, ...bounds }, pushOffers),
       followLog: createFollowLog(functions, keys, wakes),
       groups: createGroups(functions, keys),
-      pushQueue: createPushQueue(functions, keys, wakes, failedMaxBytes),
+      pushQueue: createPushQueue(functions, keys, wakes, bounds.failedShardMaxBytes),
       pushHandoff: pushOffers,
       pollWatch: createPollWatch(functions, keys),
       workspaceStates: createWorkspaceStates(functions, keys),
@@ -125,7 +119,7 @@ export async function openStore(options: StoreOptions) {
       operatorTestLimits: createOperatorTestLimits(functions, keys),
       changeLog: createChangeLog(redis, functions, keys),
       sealedEntries: createSealedEntries(functions, keys),
-      deliveryLog: createDeliveryLog(functions, keys, clock.now, failedMaxBytes),
+      deliveryLog: createDeliveryLog(functions, keys, clock.now, bounds.failedShardMaxBytes),
       eventTraces: createEventTraces(functions, keys, clock.now),
       failedEvents: createFailedEvents(functions, keys, { ...options, ...bounds }),
       leases: createLeases(functions, keys),

@@ -121,7 +121,7 @@ test("the taker reads the queue when the answer of a call is lost", async () => 
       throw new StoreUnavailable("the connection was lost");
     },
   } as unknown as Parameters<typeof createOutboundEvents>[0];
-  const bounds = { pushQueueMax: 10, pushQueueMaxBytes: 1e6, heldMaxBytes: 1e6 };
+  const bounds = { pushQueueMax: 10, pushQueueMaxBytes: 1e6, heldMaxBytes: 1e6, failedShardMaxBytes: 1e6 };
   const position = { token: TOKEN, after: undefined };
   const events = createOutboundEvents(functions, createKeys(16), bounds, {
     offer: () => ({ taker, position, at: 0 }),
