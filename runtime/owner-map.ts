@@ -1,6 +1,6 @@
 /** Length of the longest name that is remembered after the owner has become idle, in UTF-16 code units. */
 const IDLE_NAME_MAX = 64;
-/** Minimum number of owners, and of requests, after which idle owners are forgotten, by default. */
+/** Default minimum number of owners, or of times that owners became idle, before idle owners are forgotten. */
 const FORGET_AT = 1_024;
 
 /** Returns a copy of a name. A name that is part of a URL would keep the whole URL in memory, e.g. 16 KB. */
@@ -10,8 +10,8 @@ function copyOf(name: string): string {
 
 /**
  * A map with one value for each owner, e.g. for a workspace or a token. The map remembers idle owners for a while. It
- * forgets them when it has doubled since the last time, or when owners have become idle as many times as it has owners,
- * but at the earliest after `forgetAt` owners or times.
+ * forgets them when it has doubled in size since the last time. It also forgets them when owners have become idle as
+ * often as the map has owners. It never does so before `forgetAt` owners or times.
  *
  * If each request added and removed its owner, the map would need a new table every few requests. V8 often moves such
  * a table to its old generation. There, the old tables keep each other and the requests of their time in memory until
@@ -28,7 +28,7 @@ export class OwnerMap<Value> {
 
   /**
    * @param create returns the value of an owner who is not in the map
-   * @param isIdle returns whether the owner can be forgotten: the value then equals a new one
+   * @param isIdle returns whether the owner can be forgotten, because a new value could replace the owner's value
    */
   constructor(create: () => Value, isIdle: (value: Value) => boolean, forgetAt = FORGET_AT) {
     this.#create = create;
@@ -63,6 +63,7 @@ export class OwnerMap<Value> {
     if (this.#idleTimes > Math.max(this.#forgetAtLeast, this.#values.size)) this.#forgetIdle();
   }
 
+  /** Returns the owners, including the remembered ones. The map may change during the iteration. */
   entries(): Iterable<readonly [string, Value]> {
     return this.#values;
   }

@@ -13,7 +13,7 @@ export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
 /** The last read of a workspace. */
 interface Reading {
-  /** The era in which the read began. The read is discarded in later eras. */
+  /** The era for which the result counts. In later eras, the result is discarded. */
   era: number;
   /** The `performance.now()` time at which the read began. */
   at: number;
@@ -35,7 +35,7 @@ export function createCurrentWorkspaces(
   over: AbortSignal,
 ) {
   const readings = new OwnerMap(newReading, (reading) => reading.era !== era, FORGET_WORKSPACES_AT);
-  /** The current number of calls of `renew`. */
+  /** The number of calls of `renew` so far. */
   let era = 0;
 
   function keep(reading: Reading, at: number, workspace: Promise<CurrentWorkspace>): void {
@@ -83,6 +83,8 @@ export function createCurrentWorkspaces(
       era += 1;
       for (const [id, version] of versions) {
         const known = context.workspaces.recall(id);
+        // The reading of the last era is idle.
+        readings.idle(id);
         if (known?.version === version) keep(readings.of(id), at, Promise.resolve(known.workspace));
       }
     },

@@ -70,7 +70,7 @@ class ShardDispatcher implements PushShard {
   readonly #waker = createWaker();
   readonly #queue;
   readonly #resting;
-  /** The turns of each workspace with an event in memory, and of some without, by the ids of the workspaces. */
+  /** The turns of each workspace with an event in memory, by its id. Some workspaces without events are remembered. */
   readonly #turns = new OwnerMap(
     () => new WorkspaceTurns<EventPush>(),
     ({ isIdle }) => isIdle,

@@ -20,7 +20,7 @@ export const WORKSPACE_BYTES_MAX = 4 * 1024 * 1024;
  */
 export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Number of workspaces from which a shard forgets those that have no event in hand. See `OwnerMap`. */
+/** The maps of a shard forget idle workspaces when they contain at least this many workspaces. See `OwnerMap`. */
 export const FORGET_WORKSPACES_AT = 64;
 
 /**

@@ -59,7 +59,7 @@ export class Turns<T extends Turned> {
   readonly #inProgressMax: number;
   readonly #waitingMax: number;
   readonly #isOnePerMessage: boolean;
-  /** The events that wait. An event that has had its turn is replaced by undefined, so that it can be collected. */
+  /** The waiting events. `#takeFirst` replaces an event by undefined, so that the garbage collector can free it. */
   readonly #waiting: (WaitingPush<T> | undefined)[] = [];
   /** Index of the first event in `#waiting` that has not had a turn. */
   #head = 0;

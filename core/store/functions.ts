@@ -170,8 +170,7 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
  */
 async function loadEverywhere(redis: Redis, { name, code }: Library): Promise<void> {
   const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
-  // If a master is unavailable, all others get the library, even again.
-  const replies = await redis.everywhere(list).catch(() => []);
+  const replies = await redis.whereAvailable(list);
   const having = replies.filter(({ reply }) => {
     const loaded = asList(asList(reply)[0] ?? []).at(-1);
     return loaded != null && asText(loaded) === code;

@@ -121,6 +121,11 @@ function toRepeated([eventId, sequence, messageId, expires]: readonly Reply[]): 
 const NO_MEMORY_TO_HOLD =
   "Redis has used most of its memory, and cannot hold more events for polling; held events leave after 24 hours; raise maxmemory";
 
+interface FailedEventsBound {
+  /** Maximum bytes of the failed events of a shard. */
+  readonly failedShardMaxBytes: number;
+}
+
 export interface OutboundEventsOptions {
   /** Maximum number of events in the push queue of a shard. */
   readonly pushQueueMax: number;
@@ -135,11 +140,10 @@ export interface OutboundEventsOptions {
   onOverloaded?(publication: Publication): void;
 }
 
-/** @param options `failedShardMaxBytes` is the maximum bytes of the failed events of a shard */
 export function createOutboundEvents(
   functions: Functions,
   keys: Keys,
-  options: OutboundEventsOptions & { readonly failedShardMaxBytes: number },
+  options: OutboundEventsOptions & FailedEventsBound,
   offers?: Pick<PushOffers, "offer">,
 ): OutboundEvents {
   const { pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes = 0 } = options;

@@ -135,8 +135,10 @@ test("functions that one master has lost are loaded again, on this master only, 
       "the store notices the unserved slot",
       async () => (await outcomeOf(store.probe())) === "unavailable",
     );
+    const loads = await loadsOfMasters();
     await master.command("FUNCTION", "FLUSH");
     expect(await publish(workspace.id)).toMatchObject({ outcome: "published" });
+    expect(await loadsOfMasters()).toEqual({ ...loads, [master.name]: (loads[master.name] ?? 0) + 1 });
   } finally {
     await owner.command("CLUSTER", "ADDSLOTS", slot);
     await cluster.untilWhole();

@@ -3,6 +3,10 @@
 -- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in which the push queue
 -- stores it. The field `bytes` of that hash contains the sum of the sizes. The id of an event begins with "evt_", so no
 -- event has the id `bytes`.
+--
+-- `shard_most` is the maximum bytes of the failed events of the shard. This bound is an argument, because it depends on
+-- the memory of Redis. If it were a constant, cores with different values of `maxmemory` would have different libraries.
+-- Each library has its own limiters (see limiters.lua).
 
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
@@ -43,10 +47,6 @@ local function forget_failed(prefix, workspace, event)
     redis.call('DECRBY', prefix .. ':failedbytes', bytes)
   end
 end
-
--- In this file, `shard_most` is the maximum bytes of the failed events of the shard. The bound is an argument of the
--- functions, not a constant, because it depends on the memory of Redis: with a constant, cores that start with different
--- values of `maxmemory` would have different libraries, and separate limiters (see limiters.lua).
 
 -- Whether an event of `bytes` bytes can be kept without removing another event.
 local function has_room(prefix, workspace, bytes, shard_most)

@@ -213,13 +213,12 @@ end
 
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
--- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of
--- the push queue; maximum bytes of the held events of a workspace; memory of a Redis without
--- maxmemory in bytes, 0 for no limit; maximum bytes of the failed events of the shard; the token with which the calling core holds the lease of the shard, and the entry of
--- the push queue that it read last ('-' for none). The token is '' if the core cannot take events now. Then for each event:
--- workspace; idempotency key ('' for none); event id; and a
--- list, packed in the same way as arguments: message id, expiry in ms ('' for never), type,
--- push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown).
+-- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of the push queue; maximum bytes
+-- of the held events of a workspace; memory of a Redis without maxmemory in bytes, 0 for no limit; maximum bytes of the
+-- failed events of the shard; the token with which the calling core holds the lease of the shard, and the entry of the
+-- push queue that it read last ('-' for none). The token is '' if the core cannot take events now. Then for each event:
+-- workspace; idempotency key ('' for none); event id; and a list, packed in the same way as arguments: message id, expiry
+-- in ms ('' for never), type, push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown).
 -- When the push queue is full, further events are kept as failed events, and logged with the reason "overloaded".
 -- The origin is the traceparent ('' for none), which only the push queue stores; then, if the event has a fence, the
 -- group and the token of a stream and, if a delivery caused the event, the entry id and the attempt of the delivery. A

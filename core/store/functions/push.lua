@@ -120,8 +120,8 @@ end
 
 -- Records the result of each event, and the event's next state, in one step. If core repeats the
 -- call because the answer was lost, the deliveries are not logged again.
--- ARGV: token of the lease; maximum bytes of the failed events of the shard. Then for each event: workspace; entry id; bytes of the event; the response to log with the
--- delivery (see log.lua); next state (done | keep | hold, or 'retry <attempts made> <time of the first failure in ms>').
+-- ARGV: token of the lease; maximum bytes of the failed events of the shard. Then for each event: workspace; entry id;
+-- bytes of the event; the response to log with the delivery (see log.lua); next state (done | keep | hold, or 'retry <attempts made> <time of the first failure in ms>').
 -- `keep` is like `done`, but also keeps the event as a failed event. The next state is `hold` when the workspace is now a
 -- poll workspace.
 -- Bodies: for each event, the delivery to log ('' for none).

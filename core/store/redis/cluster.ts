@@ -1,5 +1,5 @@
 import { StoreUnavailable } from "../../ports/store-faults";
-import { answered, errorReply, type Argument, type Connection } from "./connection";
+import { answered, errorReply, type Argument, type Connection, type ServerReply } from "./connection";
 import { slotOf, SLOTS } from "./slot";
 import { Topology, type Call, type TopologyOptions } from "./topology";
 import { nameOf, type Access, type Address, type RedisTarget } from "./url";
@@ -42,14 +42,20 @@ export class Cluster extends Topology {
 
   async everywhere(args: readonly Argument[], except?: ReadonlySet<string>) {
     const isSomeMissing = this.#owners.includes(undefined);
-    const masters = [...this.#masters].filter(([server]) => except?.has(server) !== true);
-    const each = masters.map(async ([server, master]) => ({
-      server,
-      reply: await master.command(args),
-    }));
+    const each = this.#sendToAll(args, except);
     await Promise.allSettled(each);
     if (isSomeMissing) throw new StoreUnavailable("some slots have no master");
     return Promise.all(each);
+  }
+
+  async whereAvailable(args: readonly Argument[]) {
+    const settled = await Promise.allSettled(this.#sendToAll(args));
+    return settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  }
+
+  #sendToAll(args: readonly Argument[], except?: ReadonlySet<string>): readonly Promise<ServerReply>[] {
+    const masters = [...this.#masters].filter(([server]) => except?.has(server) !== true);
+    return masters.map(async ([server, master]) => ({ server, reply: await master.command(args) }));
   }
 
   protected async send<Answer>(key: string, call: Call<Answer>, isAgain = false): Promise<Answer> {

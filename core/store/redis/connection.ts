@@ -44,6 +44,8 @@ export interface Redis {
    * @param except the servers that do not get the command
    */
   everywhere(args: readonly Argument[], except?: ReadonlySet<string>): Promise<readonly ServerReply[]>;
+  /** Sends a command to every master, and returns the replies of the masters that did not fail. Never rejects. */
+  whereAvailable(args: readonly Argument[]): Promise<readonly ServerReply[]>;
   /** Calls `heard` for each message on a channel that matches `pattern`. Subscribes again after every reconnection. */
   subscribe(pattern: string, heard: (channel: string) => void): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,11 @@
 import { Cluster } from "./cluster";
-import { createConnector, type Connect, type ConnectorOptions, type Redis } from "./connection";
+import {
+  createConnector,
+  type Argument,
+  type Connect,
+  type ConnectorOptions,
+  type Redis,
+} from "./connection";
 import { WatchedMaster } from "./sentinel";
 import { nameOf, parseRedisUrl, type RedisTarget } from "./url";
 
@@ -32,13 +38,14 @@ async function connectServer(
   const messages = connect(address, { access, reconnects: true, for: "messages" });
   await Promise.all([commands.connect(), messages.connect()]);
   const server = nameOf(address);
+  const toServer = async (args: readonly Argument[]) => [{ server, reply: await commands.command(args) }];
   return {
     isOneMaster: true,
     command: (_key, args) => commands.command(args),
     confirmed: (_key, args) => commands.confirmed(args),
     entries: (_key, args) => commands.entries(args),
-    everywhere: async (args, except) =>
-      except?.has(server) === true ? [] : [{ server, reply: await commands.command(args) }],
+    everywhere: async (args, except) => (except?.has(server) === true ? [] : toServer(args)),
+    whereAvailable: (args) => toServer(args).catch(() => []),
     subscribe: messages.subscribe,
     async close() {
       // All callers have already stopped, so the connections can be destroyed.

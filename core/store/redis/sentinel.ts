@@ -43,6 +43,10 @@ export class WatchedMaster extends Topology {
     return [{ server, reply: await this.command("", args) }];
   }
 
+  whereAvailable(args: readonly Argument[]) {
+    return this.everywhere(args).catch(() => []);
+  }
+
   protected get messages(): Connection | undefined {
     return this.#master?.messages;
   }

@@ -57,6 +57,7 @@ export abstract class Topology implements Redis {
     args: readonly Argument[],
     except?: ReadonlySet<string>,
   ): Promise<readonly ServerReply[]>;
+  abstract whereAvailable(args: readonly Argument[]): Promise<readonly ServerReply[]>;
 
   async start(): Promise<this> {
     while ((await this.#look()) === "degraded") await this.#waker.wait(LOOK_AGAIN_MS);
