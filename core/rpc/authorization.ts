@@ -1,3 +1,4 @@
+import type { ServerHttp2Stream } from "node:http2";
 import {
   Metadata,
   ServerInterceptingCall,
@@ -130,7 +131,9 @@ export function createAuthorization(
             over.abort(CANCELLED);
           })
           .build();
-        inTurn(streamOf(call).session ?? call, () => next(listener));
+        const stream = streamOf(call);
+        releaseAfterClose(stream);
+        inTurn(stream.session ?? call, () => next(listener));
       },
       sendStatus(answer, next) {
         if (answer.code !== status.RESOURCE_EXHAUSTED || caller === undefined) next(answer);
@@ -139,6 +142,20 @@ export function createAuthorization(
     });
   };
 }
+
+/**
+ * Lets the garbage collector free a call when its stream has closed, although Node's HTTP/2 session may keep the closed
+ * stream in memory until the next full collection. The listeners of the stream refer to the call and its request.
+ */
+function releaseAfterClose(stream: ServerHttp2Stream): void {
+  stream.once("close", removeListeners);
+}
+
+function removeListeners(this: ServerHttp2Stream): void {
+  this.removeAllListeners();
+  this.on("error", ignore);
+}
+const ignore = (): void => undefined;
 
 /**
  * Returns a function that returns the caller of a call, or the refusal of the call; undefined if the service requires no
