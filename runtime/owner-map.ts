@@ -1,5 +1,7 @@
 /** Length of the longest name that is remembered after the owner has become idle, in UTF-16 code units. */
 const IDLE_NAME_MAX = 64;
+/** How often owners become idle, per owner in the map, until idle owners are forgotten. */
+const IDLE_TIMES_PER_OWNER = 16;
 /** Default minimum number of owners, or of times that owners became idle, before idle owners are forgotten. */
 const FORGET_AT = 1_024;
 
@@ -10,8 +12,8 @@ function copyOf(name: string): string {
 
 /**
  * A map with one value for each owner, e.g. for a workspace or a token. The map remembers idle owners for a while. It
- * forgets them when it has doubled in size since the last time. It also forgets them when owners have become idle as
- * often as the map has owners. It never does so before `forgetAt` owners or times.
+ * forgets them when it has doubled in size since the last time. It also forgets them when owners have become idle 16
+ * times as often as the map has owners. It never does so before `forgetAt` owners or times.
  *
  * If each request added and removed its owner, the map would need a new table every few requests. V8 often moves such
  * a table to its old generation. There, the old tables keep each other and the requests of their time in memory until
@@ -60,7 +62,8 @@ export class OwnerMap<Value> {
   idle(owner: string): void {
     if (owner.length > IDLE_NAME_MAX) this.#values.delete(owner);
     this.#idleTimes += 1;
-    if (this.#idleTimes > Math.max(this.#forgetAtLeast, this.#values.size)) this.#forgetIdle();
+    const forgetAfter = Math.max(this.#forgetAtLeast, IDLE_TIMES_PER_OWNER * this.#values.size);
+    if (this.#idleTimes > forgetAfter) this.#forgetIdle();
   }
 
   /** Returns the owners, including the remembered ones. The map may change during the iteration. */

@@ -36,7 +36,7 @@ test("the workspaces that were read after an outage do not stay in memory while 
   const { current } = createReadings();
   const refs: WeakRef<object>[] = [];
   for (let i = 0; i < 500; i++) refs.push(new WeakRef((await current.read(`${i}`, 1_000)) as object));
-  for (let i = 0; i < 1_000; i++) current.renew(new Map([["busy", i]]), performance.now());
+  for (let i = 0; i < 10_000; i++) current.renew(new Map([["busy", i]]), performance.now());
   // A `WeakRef` keeps its target until the current task has ended.
   await new Promise(setImmediate);
   collect();

@@ -52,7 +52,7 @@ test("after many owners were busy at once, the requests of one owner make the ma
     counts.of(name).count = 0;
     counts.idle(name);
   }
-  for (let request = 0; request < 100; request++) {
+  for (let request = 0; request < 1_600; request++) {
     counts.of("owner 0").count = 1;
     counts.of("owner 0").count = 0;
     counts.idle("owner 0");
