@@ -126,7 +126,7 @@ export function createAuthorization(
           // Despite the callback's name, gRPC also runs the callback for a call that was not cancelled, after the last
           // byte of the answer.
           .withOnCancel(() => {
-            incomplete?.release();
+            incomplete?.end();
             untrack?.();
             over.abort(CANCELLED);
           })
@@ -144,8 +144,8 @@ export function createAuthorization(
 }
 
 /**
- * Lets the garbage collector free a call when its stream has closed, although Node's HTTP/2 session may keep the closed
- * stream in memory until the next full collection. The listeners of the stream refer to the call and its request.
+ * Lets the garbage collector free a call when its stream has closed. The listeners of the stream refer to the call and
+ * its request, and Node's HTTP/2 session may keep a closed stream in memory until the next full collection.
  */
 function releaseAfterClose(stream: ServerHttp2Stream): void {
   stream.once("close", removeListeners);

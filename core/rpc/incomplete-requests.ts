@@ -7,8 +7,10 @@ import { ownerOf, tooMuch } from "./token-shares";
 
 /** Counts the bytes of one call's incomplete request. */
 export interface IncompleteRequest {
-  /** Stops counting the bytes that have arrived: the request is complete, or the call has ended. */
+  /** Must be called when a request is complete: its bytes no longer count. A stream then begins its next request. */
   release(): void;
+  /** Must be called when the call has ended. gRPC may still read the rest of a request, but does not keep it. */
+  end(): void;
 }
 
 const KB = 1_024;
@@ -61,7 +63,13 @@ export function createIncompleteRequests() {
     };
     // gRPC itself pauses and resumes the stream, and an additional listener does not change this.
     stream.on("data", count);
-    return { release };
+    return {
+      release,
+      end() {
+        stream.off("data", count);
+        release();
+      },
+    };
   };
 }
 

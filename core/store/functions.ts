@@ -165,8 +165,9 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
 }
 
 /**
- * Loads a library on the masters that lack it. Loading it again would erase its memory, e.g. the rate limits. After a
- * migration and a migration back, a library of the same name refuses all calls, so the code is compared.
+ * Loads a library on the masters that lack it. Loading it again would erase its memory, e.g. the rate limits. A master
+ * that does not list its libraries gets the library too. After a migration and a migration back, a library of the same
+ * name refuses all calls, so the code is compared.
  */
 async function loadEverywhere(redis: Redis, { name, code }: Library): Promise<void> {
   const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
