@@ -23,6 +23,7 @@ import { push } from "./parts/push";
 import { retries } from "./parts/retries";
 import { start } from "./parts/start";
 import { createScope, type Scope } from "./scope";
+import { median } from "./statistics";
 
 /** All parts, in the order in which they run. */
 const PARTS: readonly Part[] = [
@@ -71,8 +72,8 @@ async function runPart(part: Part, options: Options): Promise<PartResult> {
 }
 
 /**
- * Runs a part, and times the fixed piece of work before and after it. Adds to the last line how fast the machine was,
- * how much time its host took, and whether the figure keeps to its limit.
+ * Runs a part, and times the fixed piece of work before and after it. Adds to the last line how fast the machine and its
+ * memory were, how much time its host took, and whether the figure keeps to its limit.
  */
 async function judgePart(
   part: Part,
@@ -81,13 +82,18 @@ async function judgePart(
   const before = timeFixedWork();
   const { result, stolenPercent } = await withStolenTime(() => runPart(part, options));
   const workMs = [before, timeFixedWork()];
-  const { figure, lastLine } = result;
+  const { figure, lastLine, memoryMs = [] } = result;
   const limit = options.against === undefined ? LIMITS[part.name] : undefined;
   const words = [
     lastLine,
     `speed=${workMs.map((ms) => ms.toFixed(0)).join("/")}`,
+    ...(memoryMs.length === 0
+      ? []
+      : [`memory=${Math.min(...memoryMs).toFixed(1)}/${median(memoryMs).toFixed(1)}`]),
     `stolen=${stolenPercent.toFixed(1)}`,
-    ...(limit === undefined || figure === undefined ? [] : [`met=${isMet(figure, limit, workMs)}`]),
+    ...(limit === undefined || figure === undefined
+      ? []
+      : [`met=${isMet(figure, limit, { workMs, memoryMs })}`]),
   ];
   return { ...result, lastLine: words.join(" "), workMs };
 }

@@ -31,6 +31,8 @@ export interface PartResult {
   readonly figure?: number;
   /** The summary, in a form that programs can parse. */
   readonly lastLine: string;
+  /** Milliseconds of the reads from memory before each slice, if the part has slices. */
+  readonly memoryMs?: readonly number[];
   /** All measured values, for `--json`. */
   readonly raw: unknown;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { countInstructions, countsInstructions, type InstructionCounter } from "./instructions";
 import { divided, sumOf, withCpu, type CpuTimes, type Pids } from "./cpu";
+import { createMemoryTimer } from "./memory-speed";
 import type { Options, PartContext, PartResult } from "./part";
 import { median, quartilesOf } from "./statistics";
 import { createTable } from "./table";
@@ -42,6 +43,8 @@ export interface Contest {
 export interface Figures extends Measure {
   readonly perSecond: number;
   readonly cpuUs: CpuTimes;
+  /** Milliseconds of the reads from memory just before the slice: see `memory-speed.ts`. */
+  readonly memoryMs: number;
 }
 
 /** Two consecutive slices, one of each side. */
@@ -87,10 +90,13 @@ export async function alternate(
   }: Contest,
 ): Promise<Comparison> {
   let counters: { readonly ours: InstructionCounter; readonly reference: InstructionCounter } | undefined;
+  const timeMemory = createMemoryTimer();
+  const measure = (name: "ours" | "reference"): Promise<Figures> =>
+    measureSlice(name === "ours" ? ours : reference, counters?.[name], timeMemory);
   const measurePair = async (oursFirst: boolean): Promise<Pair> => {
-    const first = oursFirst ? await measure(ours, counters?.ours) : undefined;
-    const theirs = await measure(reference, counters?.reference);
-    return pairOf(first ?? (await measure(ours, counters?.ours)), theirs);
+    const first = oursFirst ? await measure("ours") : undefined;
+    const theirs = await measure("reference");
+    return pairOf(first ?? (await measure("ours")), theirs);
   };
   for (let number = 0; number < Math.min(WARM_UP_PAIRS, count); number++) await measurePair(true);
 
@@ -119,11 +125,13 @@ export async function alternate(
   return { pairs, ...(counted === undefined ? {} : { instructions: counted }) };
 }
 
-async function measure(
+async function measureSlice(
   { pids, prepare, run, settle }: Side,
   counter: InstructionCounter | undefined,
+  timeMemory: () => number,
 ): Promise<Figures> {
   await prepare?.(SLICE_SECONDS);
+  const memoryMs = timeMemory();
   await counter?.resume();
   const { result, times } = await withCpu(pids, async () => {
     const measured = await run(SLICE_SECONDS);
@@ -133,7 +141,7 @@ async function measure(
   await counter?.pause();
   await settle?.(result);
   const { count, fromMs, toMs } = result;
-  return { ...result, perSecond: (count * 1000) / (toMs - fromMs), cpuUs: divided(times, count) };
+  return { ...result, perSecond: (count * 1000) / (toMs - fromMs), cpuUs: divided(times, count), memoryMs };
 }
 
 /** Stops the counters. Returns the instructions per unit; undefined if they were not counted. */
@@ -213,8 +221,14 @@ export function resultOf({ pairs, instructions }: Comparison, more: object = {})
   return {
     figure: medians.cost,
     lastLine: `${cost} ratio=${medians.ratio.toFixed(3)}`,
+    memoryMs: memoryTimesOf(pairs),
     raw: { slices: pairs, medians, instructions, ...more },
   };
+}
+
+/** Returns the milliseconds of the reads from memory before each slice of the pairs. */
+export function memoryTimesOf(pairs: readonly Pair[]): readonly number[] {
+  return pairs.flatMap(({ ours, reference }) => [ours.memoryMs, reference.memoryMs]);
 }
 
 /** Returns a line with the median and the quartiles of a figure. */

@@ -4,7 +4,7 @@ import { createPolls } from "../load/polls";
 import { heldPublishing, publishSome } from "../load/publishing";
 import type { Part } from "../part";
 import { startService, type Service } from "../service";
-import { alternate, type Contest, type Pair, type Side } from "../slices";
+import { alternate, memoryTimesOf, type Contest, type Pair, type Side } from "../slices";
 import { median, spreadLine } from "../statistics";
 import { PAGE_EVENTS, storedPosts, WORKSPACES } from "./http";
 
@@ -67,7 +67,8 @@ export const growth: Part = {
     const medians = ratios.map(median);
     for (const [i, { what }] of measured.entries()) say(`${(medians[i] ?? NaN).toFixed(3)}  ${what}`);
     const figure = Math.min(...medians);
-    return { figure, lastLine: spreadLine("ratio", figure, ratios.flat()), raw: { measured } };
+    const memoryMs = measured.flatMap((each) => memoryTimesOf(each.pairs));
+    return { figure, lastLine: spreadLine("ratio", figure, ratios.flat()), memoryMs, raw: { measured } };
   },
 };
 

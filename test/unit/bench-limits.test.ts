@@ -1,14 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
+
 import { isMet, LIMITS, speedChange } from "../../bench/limits";
+import { cycleOfPlaces } from "../../bench/memory-speed";
 import { forAll } from "../harness/for-all";
 
 const times = fc.array(fc.double({ min: 1, max: 1_000, noNaN: true }), { minLength: 1, maxLength: 5 });
 
 test("a figure keeps to its limit if it is equal to the limit or better", () => {
-  expect([1.9, 2, 2.01].map((cost) => isMet(cost, { atMost: 2 }, [100, 105]))).toEqual(["yes", "yes", "no"]);
-  expect([0.74, 0.75, 0.8].map((ratio) => isMet(ratio, { atLeast: 0.75 }, [100, 95]))).toEqual([
+  const speeds = { workMs: [100, 105], memoryMs: [20, 22, 40, 21, 20] };
+  expect([1.9, 2, 2.01].map((cost) => isMet(cost, { atMost: 2 }, speeds))).toEqual(["yes", "yes", "no"]);
+  const withoutSlices = { workMs: [100, 95], memoryMs: [] };
+  expect([0.74, 0.75, 0.8].map((ratio) => isMet(ratio, { atLeast: 0.75 }, withoutSlices))).toEqual([
     "no",
     "yes",
     "yes",
@@ -22,7 +26,21 @@ test("if the machine's speed changed by more than a tenth, it is unknown whether
     [114, 100],
     [100, 105, 114],
   ])
-    expect(isMet(1, { atMost: 2 }, workMs)).toBe(why);
+    expect(isMet(1, { atMost: 2 }, { workMs, memoryMs: [20, 20] })).toBe(why);
+});
+
+test("if the memory was slow for half of the time, it is unknown whether a figure keeps to its limit", () => {
+  const met = isMet(1, { atMost: 2 }, { workMs: [100, 100], memoryMs: [20, 28, 27, 20, 30] });
+  expect(met).toBe("unknown (half of the time, the memory was at least 35 % slower than at its fastest)");
+});
+
+test("the timed reads from memory visit each line of the cache before they visit one again", () => {
+  forAll(fc.integer({ min: 2, max: 300 }), (lines) => {
+    const places = cycleOfPlaces(lines);
+    const visited = new Set<number>();
+    for (let place = 0; !visited.has(place); place = places[place] ?? NaN) visited.add(place);
+    expect([...visited].toSorted((a, b) => a - b)).toEqual(Array.from({ length: lines }, (_, i) => i * 16));
+  });
 });
 
 test("the change of the speed does not depend on the order or the unit of the times", () => {

@@ -6,7 +6,7 @@ import { forAll } from "../harness/for-all";
 
 const figures = (perSecond: number, cpuUs: number): Figures => {
   const cpu = { core: cpuUs / 2, redis: cpuUs / 2 };
-  return { count: perSecond, fromMs: 0, toMs: 1_000, perSecond, cpuUs: cpu };
+  return { count: perSecond, fromMs: 0, toMs: 1_000, perSecond, cpuUs: cpu, memoryMs: 15 };
 };
 const pair = (rate: number, cost: number) => pairOf(figures(rate, cost), figures(100, 1));
 
