@@ -1,6 +1,7 @@
 import { status, type ServiceError } from "@grpc/grpc-js";
 import { createShares } from "../../runtime/shares";
 import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
+import { Departures } from "./departures";
 import { Lane, type Answer, type Call, type CallOwners, type LaneStream } from "./lane";
 import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
 import { LaneRenewal } from "./lane-renewal";
@@ -17,6 +18,8 @@ export interface LanesOptions {
   readonly inProgressMax: LanesMax;
   readonly bytesMax: LanesMax;
   readonly deadlineMs: number;
+  /** Minimum milliseconds between two messages that contain only polls. */
+  readonly pollsEveryMs: number;
   /**
    * Called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
    */
@@ -32,7 +35,8 @@ const CHECK_DEADLINES_EVERY_MS = 250;
 
 /**
  * Carries calls to core over a few long-lived streams (multiplexing). The calls of one turn of the event loop travel
- * together on one lane, and the calls of the next turn on the next lane. So every core gets a share of the calls.
+ * together on one lane, and the calls of the next turn on the next lane. So every core gets a share of the calls. Polls may
+ * wait for the calls of later turns (see `Departures`).
  *
  * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
  * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
@@ -50,14 +54,15 @@ export class Lanes {
   readonly #calls;
   readonly #bodies;
   readonly #deadlines: NodeJS.Timeout;
-  /** The lane of this turn, until its message is written or rejected. */
+  readonly #departures: Departures;
+  /** The lane of the next message, until the message is written or rejected. */
   #filling: Lane | undefined;
   #next = 0;
   /** Whether core has rejected the token, and has not accepted a lane since. */
   #isRefused = false;
   #isClosed = false;
 
-  constructor({ open, lanes, inProgressMax, bytesMax, deadlineMs, onRefused }: LanesOptions) {
+  constructor({ open, lanes, inProgressMax, bytesMax, deadlineMs, pollsEveryMs, onRefused }: LanesOptions) {
     this.#calls = createShares(inProgressMax);
     this.#bodies = createShares(bytesMax);
     const context = {
@@ -75,6 +80,10 @@ export class Lanes {
     };
     this.#lanes = Array.from({ length: lanes }, () => new Lane(context));
     this.#renewal = new LaneRenewal(this.#lanes, context);
+    this.#departures = new Departures(() => {
+      this.#filling?.flush();
+      this.#filling = undefined;
+    }, pollsEveryMs);
     this.#deadlines = setInterval(() => {
       const now = performance.now();
       for (const lane of this.#all()) lane.rejectOverdue(now);
@@ -102,8 +111,8 @@ export class Lanes {
         this.#release(owners, bytes);
         return this.#refuse("no-connection", "no connection to core");
       }
-      setImmediate(this.#endTurn);
     }
+    this.#departures.add(call);
     return this.#filling.call(call, owners, bytes, traceparent);
   }
 
@@ -125,17 +134,13 @@ export class Lanes {
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#deadlines);
+    this.#departures.stop();
     for (const lane of this.#all()) lane.close();
   }
 
   #all(): readonly Lane[] {
     return [...this.#lanes, ...this.#renewal.furtherLanes];
   }
-
-  readonly #endTurn = (): void => {
-    this.#filling?.flush();
-    this.#filling = undefined;
-  };
 
   /** Returns the next lane that is open or may be opened; undefined while all lanes pause before they reopen. */
   #pick(): Lane | undefined {

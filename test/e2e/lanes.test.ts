@@ -79,6 +79,7 @@ async function start(options: Partial<LanesOptions> = {}): Promise<void> {
     inProgressMax: forAny(1_000),
     bytesMax: forAny(1_000_000),
     deadlineMs: 60_000,
+    pollsEveryMs: 0,
     onRefused: jest.fn(),
     ...options,
   });
@@ -167,6 +168,29 @@ test("calls made in one turn of the event loop are sent together, in messages of
   expect(asked.toSorted((a, b) => a - b)).toEqual([4, MESSAGE_MAX, MESSAGE_MAX, MESSAGE_MAX]);
   expect(Math.max(...answered)).toBeLessThanOrEqual(MESSAGE_MAX);
   expect(answered.length).toBeLessThan(all.length / 2);
+});
+
+test("polls of several bridges wait for each other, and travel together with a posted event", async () => {
+  await start({ pollsEveryMs: 60_000 });
+  holdPolls(() => false);
+  expect(await ask("first")).toBe("first");
+  const waiting: Promise<string>[] = [];
+  for (const name of ["second", "third"]) {
+    waiting.push(ask(name));
+    await new Promise(setImmediate);
+  }
+  expect(asked).toEqual([1]);
+  const value = {
+    workspaceId: "fourth",
+    sourceAddress: "",
+    signature: undefined,
+    requestId: "",
+    body: Buffer.alloc(0),
+  };
+  const posted = lanes.call({ $case: "receive", value } as unknown as Call, 10);
+  await expect(posted).rejects.toThrow();
+  expect(await Promise.all(waiting)).toEqual(["second", "third"]);
+  expect(asked).toEqual([1, 3]);
 });
 
 test("core sends a message of answers as soon as a page fills the message", async () => {
