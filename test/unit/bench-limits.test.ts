@@ -9,9 +9,9 @@ import { forAll } from "../harness/for-all";
 const times = fc.array(fc.double({ min: 1, max: 1_000, noNaN: true }), { minLength: 1, maxLength: 5 });
 
 test("a figure keeps to its limit if it is equal to the limit or better", () => {
-  const speeds = { workMs: [100, 105], memoryMs: [20, 22, 40, 21, 20] };
+  const speeds = { workMs: [100, 105], memoryMs: [20, 22, 40, 21, 20], costs: [1.9, 2, 2, 2.1, 5] };
   expect([1.9, 2, 2.01].map((cost) => isMet(cost, { atMost: 2 }, speeds))).toEqual(["yes", "yes", "no"]);
-  const withoutSlices = { workMs: [100, 95], memoryMs: [] };
+  const withoutSlices = { workMs: [100, 95], memoryMs: [], costs: [] };
   expect([0.74, 0.75, 0.8].map((ratio) => isMet(ratio, { atLeast: 0.75 }, withoutSlices))).toEqual([
     "no",
     "yes",
@@ -26,12 +26,21 @@ test("if the machine's speed changed by more than a tenth, it is unknown whether
     [114, 100],
     [100, 105, 114],
   ])
-    expect(isMet(1, { atMost: 2 }, { workMs, memoryMs: [20, 20] })).toBe(why);
+    expect(isMet(1, { atMost: 2 }, { workMs, memoryMs: [20, 20], costs: [1] })).toBe(why);
 });
 
 test("if the memory was slow for half of the time, it is unknown whether a figure keeps to its limit", () => {
-  const met = isMet(1, { atMost: 2 }, { workMs: [100, 100], memoryMs: [20, 28, 27, 20, 30] });
+  const speeds = { workMs: [100, 100], memoryMs: [20, 28, 27, 20, 30], costs: [1] };
+  const met = isMet(1, { atMost: 2 }, speeds);
   expect(met).toBe("unknown (half of the time, the memory was at least 35 % slower than at its fastest)");
+});
+
+test("if half of the costs are far from each other, it is unknown whether their median keeps to its limit", () => {
+  const steady = { workMs: [100, 100], memoryMs: [20, 20] };
+  const metBy = (costs: readonly number[]) => isMet(1, { atMost: 2 }, { ...steady, costs });
+  expect(metBy([0.5, 0.91, 1, 1.09, 3])).toBe("yes");
+  expect(metBy([0.5, 0.88, 1, 1.05, 3])).toBe("unknown (a quartile is 12 % from the median)");
+  expect(metBy([0.5, 0.95, 1, 1.3, 3])).toBe("unknown (a quartile is 30 % from the median)");
 });
 
 test("the timed reads from memory visit each line of the cache before they visit one again", () => {

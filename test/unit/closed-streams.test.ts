@@ -2,26 +2,13 @@ import { once } from "node:events";
 import type { ServerHttp2Stream } from "node:http2";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { credentials, makeGenericClientConstructor, Server, ServerCredentials } from "@grpc/grpc-js";
-import type { ServerInterceptor, ServiceDefinition, UntypedHandleCall } from "@grpc/grpc-js";
+import type { ServerInterceptor } from "@grpc/grpc-js";
 import { createAuthorization } from "../../core/rpc/authorization";
 import { streamOf } from "../../core/rpc/incomplete-requests";
+import { startBareService } from "../harness/bare-service";
 
-const asIs = (bytes: Buffer): Buffer => bytes;
-/** A service that requires no token. */
-const HEALTH: ServiceDefinition = {
-  check: {
-    path: "/grpc.health.v1.Health/Check",
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: asIs,
-    requestDeserialize: asIs,
-    responseSerialize: asIs,
-    responseDeserialize: asIs,
-  },
-};
-
-type Check = (request: Buffer, done: (error: Error | null, answer: Buffer) => void) => void;
+/** A method that requires no token. */
+const CHECK = "/grpc.health.v1.Health/Check";
 
 test("a closed HTTP/2 stream does not keep the call and the request in memory", async () => {
   setFlagsFromString("--expose-gc");
@@ -35,29 +22,12 @@ test("a closed HTTP/2 stream does not keep the call and the request in memory", 
     return authorize(method, call);
   };
   const calls: WeakRef<object>[] = [];
-  const check = (call: object, answer: (error: null, bytes: Buffer) => void): void => {
+  const service = await startBareService(CHECK, keepStream, (call) => {
     calls.push(new WeakRef(call));
-    answer(null, Buffer.from("served"));
-  };
-  const server = new Server({ interceptors: [keepStream] });
-  server.addService(HEALTH, { check: check as UntypedHandleCall });
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    ),
-  );
-  const client = new (makeGenericClientConstructor(HEALTH, "Health"))(
-    `127.0.0.1:${port}`,
-    credentials.createInsecure(),
-  );
+    return Buffer.from("served");
+  });
   try {
-    const ask = (client["check"] as Check).bind(client);
-    const answer = await new Promise((resolve, reject) =>
-      ask(Buffer.from("hello"), (error, bytes) =>
-        error === null ? resolve(bytes.toString()) : reject(error),
-      ),
-    );
-    expect(answer).toBe("served");
+    expect((await service.ask(Buffer.from("hello"))).toString()).toBe("served");
     const [stream] = streams;
     if (stream === undefined) throw new Error("no stream was opened");
     if (!stream.closed || !stream.destroyed) await once(stream, "close");
@@ -67,7 +37,6 @@ test("a closed HTTP/2 stream does not keep the call and the request in memory", 
     expect(stream.destroyed).toBe(true);
     expect(calls.map((call) => call.deref())).toEqual([undefined]);
   } finally {
-    client.close();
-    server.forceShutdown();
+    service.close();
   }
 });
