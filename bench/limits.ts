@@ -1,14 +1,16 @@
-import { median } from "./statistics";
+import { median, quartilesOf } from "./statistics";
 
 /** Limit of a part's figure. */
 export type Limit = { readonly atMost: number } | { readonly atLeast: number };
 
-/** How fast the machine was during a part. */
-export interface Speeds {
+/** Whether the machine was as fast throughout a part. */
+export interface Steadiness {
   /** Milliseconds of the fixed piece of work, before and after the part. */
   readonly workMs: readonly number[];
   /** Milliseconds of the reads from memory before each slice; empty if the part has no slices. */
   readonly memoryMs: readonly number[];
+  /** The costs of the pairs of slices; empty if the figure is not their median. */
+  readonly costs: readonly number[];
 }
 
 /** The limits of the figures, by part. The tables in README.md repeat them. */
@@ -32,15 +34,29 @@ const CHANGE_MAX = 0.1;
  * on a machine that does nothing else, and by 36 percent beside a program that writes to memory all the time.
  */
 const MEMORY_DELAY_MAX = 0.25;
+/**
+ * By how much a quartile of the costs may differ from their median: by 3 to 9 percent on a machine that does nothing else,
+ * and by 8 to 32 percent on a busy host.
+ */
+const QUARTILE_MAX = 0.1;
 
 /** Returns "yes" or "no", or "unknown" with the reason if the machine was not steady during the part. */
-export function isMet(figure: number, limit: Limit, { workMs, memoryMs }: Speeds): string {
+export function isMet(figure: number, limit: Limit, { workMs, memoryMs, costs }: Steadiness): string {
   const change = speedChange(workMs);
   if (change > CHANGE_MAX) return `unknown (the machine's speed changed by ${percent(change)})`;
   const delay = memoryMs.length === 0 ? 0 : median(memoryMs) / Math.min(...memoryMs) - 1;
   if (delay > MEMORY_DELAY_MAX)
     return `unknown (half of the time, the memory was at least ${percent(delay)} slower than at its fastest)`;
+  const spread = quartileSpread(costs);
+  if (spread > QUARTILE_MAX) return `unknown (a quartile is ${percent(spread)} from the median)`;
   return ("atMost" in limit ? figure <= limit.atMost : figure >= limit.atLeast) ? "yes" : "no";
+}
+
+/** Returns by which share the farther quartile differs from the median; 0 if there are no values. */
+function quartileSpread(values: readonly number[]): number {
+  if (values.length === 0) return 0;
+  const [q1, q2, q3] = quartilesOf(values);
+  return Math.max(q2 - q1, q3 - q2) / q2;
 }
 
 function percent(share: number): string {

@@ -82,7 +82,7 @@ async function judgePart(
   const before = timeFixedWork();
   const { result, stolenPercent } = await withStolenTime(() => runPart(part, options));
   const workMs = [before, timeFixedWork()];
-  const { figure, lastLine, memoryMs = [] } = result;
+  const { figure, lastLine, memoryMs = [], costs = [] } = result;
   const limit = options.against === undefined ? LIMITS[part.name] : undefined;
   const words = [
     lastLine,
@@ -93,7 +93,7 @@ async function judgePart(
     `stolen=${stolenPercent.toFixed(1)}`,
     ...(limit === undefined || figure === undefined
       ? []
-      : [`met=${isMet(figure, limit, { workMs, memoryMs })}`]),
+      : [`met=${isMet(figure, limit, { workMs, memoryMs, costs })}`]),
   ];
   return { ...result, lastLine: words.join(" "), workMs };
 }

@@ -33,6 +33,8 @@ export interface PartResult {
   readonly lastLine: string;
   /** Milliseconds of the reads from memory before each slice, if the part has slices. */
   readonly memoryMs?: readonly number[];
+  /** The costs of the pairs of slices, if the figure is their median. */
+  readonly costs?: readonly number[];
   /** All measured values, for `--json`. */
   readonly raw: unknown;
 }

@@ -214,14 +214,12 @@ function cells({ ours, reference, cost, ratio }: ReturnType<typeof mediansOf>): 
 /** Returns the result of a part with a reference: the median cost with its quartiles, and the median ratio. */
 export function resultOf({ pairs, instructions }: Comparison, more: object = {}): PartResult {
   const medians = mediansOf(pairs);
-  const cost = quartilesLine(
-    "cost",
-    pairs.map((pair) => pair.cost),
-  );
+  const costs = pairs.map((pair) => pair.cost);
   return {
     figure: medians.cost,
-    lastLine: `${cost} ratio=${medians.ratio.toFixed(3)}`,
+    lastLine: `${quartilesLine("cost", costs)} ratio=${medians.ratio.toFixed(3)}`,
     memoryMs: memoryTimesOf(pairs),
+    costs,
     raw: { slices: pairs, medians, instructions, ...more },
   };
 }
