@@ -3,7 +3,7 @@ import { median, quartilesOf } from "./statistics";
 /** Limit of a part's figure. */
 export type Limit = { readonly atMost: number } | { readonly atLeast: number };
 
-/** Whether the machine was as fast throughout a part. */
+/** Whether the machine was equally fast throughout a part. */
 export interface Steadiness {
   /** Milliseconds of the fixed piece of work, before and after the part. */
   readonly workMs: readonly number[];
@@ -35,13 +35,14 @@ const CHANGE_MAX = 0.1;
  */
 const MEMORY_DELAY_MAX = 0.25;
 /**
- * By how much a quartile of the costs may differ from their median: by 3 to 9 percent on a machine that does nothing else,
- * and by 8 to 32 percent on a busy host.
+ * By how much a quartile of the costs may differ from their median: by 5 to 9 percent on a quiet host, and by up to 32 percent
+ * on a busy one.
  */
 const QUARTILE_MAX = 0.1;
 
 /** Returns "yes" or "no", or "unknown" with the reason if the machine was not steady during the part. */
 export function isMet(figure: number, limit: Limit, { workMs, memoryMs, costs }: Steadiness): string {
+  if (Number.isNaN(figure)) return "unknown (it was not measured)";
   const change = speedChange(workMs);
   if (change > CHANGE_MAX) return `unknown (the machine's speed changed by ${percent(change)})`;
   const delay = memoryMs.length === 0 ? 0 : median(memoryMs) / Math.min(...memoryMs) - 1;

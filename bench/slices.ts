@@ -74,6 +74,7 @@ const WARM_UP_PAIRS = 12;
 /** Milliseconds that count after the last answer, so that work that a process has put off counts too. */
 const SETTLE_MS = 50;
 const SHOW_EVERY = 6;
+let timeMemory: ReturnType<typeof createMemoryTimer> | undefined;
 
 /**
  * Measures both sides in pairs of short slices. So if the machine becomes slower, both sides become slower. The order
@@ -90,9 +91,9 @@ export async function alternate(
   }: Contest,
 ): Promise<Comparison> {
   let counters: { readonly ours: InstructionCounter; readonly reference: InstructionCounter } | undefined;
-  const timeMemory = createMemoryTimer();
+  const memoryTimer = (timeMemory ??= createMemoryTimer());
   const measure = (name: "ours" | "reference"): Promise<Figures> =>
-    measureSlice(name === "ours" ? ours : reference, counters?.[name], timeMemory);
+    measureSlice(name === "ours" ? ours : reference, counters?.[name], memoryTimer);
   const measurePair = async (oursFirst: boolean): Promise<Pair> => {
     const first = oursFirst ? await measure("ours") : undefined;
     const theirs = await measure("reference");

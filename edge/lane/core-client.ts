@@ -41,10 +41,7 @@ const BYTES_UNDER_WAY_MAX = { all: 64 * MB, workspace: 32 * MB, address: 24 * MB
 
 /** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
 const DEADLINE_MS = 5_000;
-/**
- * Bridges poll every 2 s, so they do not notice these milliseconds. At 500 polls per second, ten polls share a message, and
- * the service takes half the processor time.
- */
+/** At 500 polls per second, ten polls share a message, and the service takes half the processor time. */
 const POLLS_EVERY_MS = 20;
 const PROBE_WITHIN_MS = 1_000;
 /** Milliseconds to wait for the reason for a failed connection. */

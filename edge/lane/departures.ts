@@ -1,50 +1,69 @@
 import type { Call } from "./lane";
 
 /**
- * Decides when the next message to core departs. A posted event waits only until the end of the turn of the event loop. A
- * poll waits until `pollsEveryMs` after the last message, so that the polls of many bridges share a message, its call to
+ * Decides when the unsent calls are written. A posted event waits only until the end of the turn of the event loop. A poll
+ * waits until `pollsEveryMs` after the last departure, so that the polls of many bridges share a message, its call to
  * Redis and the message with their answers.
  *
- * A poll of the workspace that polled last does not wait either: its bridge is probably catching up, page by page.
+ * A poll does not wait if its address polled just before: a bridge that catches up page by page, or that polls many
+ * workspaces in turn, sends each poll after the answer to the one before.
  */
 export class Departures {
   readonly #depart: () => void;
   readonly #pollsEveryMs: number;
-  /** When the last message departed, as a value of `performance.now()`. */
-  #lastMs = -Infinity;
-  #lastPolled = "";
-  #waits: NodeJS.Timeout | undefined;
-  #endsTurn = false;
+  /** The time of the last departure, as a value of `performance.now()`. */
+  #departedAt = -Infinity;
+  /** Runs while polls wait. */
+  #timer: NodeJS.Timeout | undefined;
+  #departsSoon = false;
+  /** The addresses that have polled since `#since`, and those that polled in the period before. */
+  #recent = new Set<string>();
+  #before = new Set<string>();
+  #since = -Infinity;
 
-  /** @param depart writes the next message */
+  /** @param depart writes the unsent calls */
   constructor(depart: () => void, pollsEveryMs: number) {
     this.#depart = depart;
     this.#pollsEveryMs = pollsEveryMs;
   }
 
-  /** Must be called for each call that is added to a message. */
-  add({ $case, value: { workspaceId } }: Call): void {
-    const mayWait = $case === "poll" && workspaceId !== this.#lastPolled;
-    if ($case === "poll") this.#lastPolled = workspaceId;
-    if (this.#endsTurn) return;
-    const restMs = mayWait ? this.#lastMs + this.#pollsEveryMs - performance.now() : 0;
-    if (restMs > 0) {
-      this.#waits ??= setTimeout(this.#go, restMs);
+  /** Must be called for each new call. */
+  add({ $case, value: { sourceAddress } }: Call): void {
+    const now = performance.now();
+    const mayWait = $case === "poll" && !this.#polledBefore(sourceAddress, now);
+    if (this.#departsSoon) return;
+    const waitMs = mayWait ? this.#departedAt + this.#pollsEveryMs - now : 0;
+    if (waitMs > 0) {
+      this.#timer ??= setTimeout(this.#go, waitMs);
       return;
     }
-    this.#endsTurn = true;
+    this.#departsSoon = true;
     setImmediate(this.#go);
   }
 
   stop(): void {
-    clearTimeout(this.#waits);
+    clearTimeout(this.#timer);
+  }
+
+  /** Notes a poll. Returns whether its address has polled in this period or the one before. */
+  #polledBefore(address: string, now: number): boolean {
+    // Twice the wait, because the poll before may have waited too.
+    const periodMs = 2 * this.#pollsEveryMs;
+    if (now - this.#since >= periodMs) {
+      this.#before = now - this.#since < 2 * periodMs ? this.#recent : new Set();
+      this.#recent = new Set();
+      this.#since = now;
+    }
+    if (this.#recent.has(address)) return true;
+    this.#recent.add(address);
+    return this.#before.has(address);
   }
 
   readonly #go = (): void => {
-    clearTimeout(this.#waits);
-    this.#waits = undefined;
-    this.#endsTurn = false;
-    this.#lastMs = performance.now();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#departsSoon = false;
+    this.#departedAt = performance.now();
     this.#depart();
   };
 }

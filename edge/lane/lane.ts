@@ -149,8 +149,7 @@ export class Lane {
   }
 
   /**
-   * Retires the lane. The calls that were added in this turn of the event loop are still sent to core. Resolves when
-   * the lane is closed.
+   * Retires the lane. The unsent calls are still sent to core. Resolves when the lane is closed.
    */
   async retire(): Promise<void> {
     this.flush();

@@ -18,7 +18,7 @@ export interface LanesOptions {
   readonly inProgressMax: LanesMax;
   readonly bytesMax: LanesMax;
   readonly deadlineMs: number;
-  /** Minimum milliseconds between two messages that contain only polls. */
+  /** How long a poll may wait after the last message, so that polls share a message. */
   readonly pollsEveryMs: number;
   /**
    * Called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
@@ -35,8 +35,8 @@ const CHECK_DEADLINES_EVERY_MS = 250;
 
 /**
  * Carries calls to core over a few long-lived streams (multiplexing). The calls of one turn of the event loop travel
- * together on one lane, and the calls of the next turn on the next lane. So every core gets a share of the calls. Polls may
- * wait for the calls of later turns (see `Departures`).
+ * together on one lane, with the polls that wait since earlier turns (see `Departures`). The next calls travel on the next
+ * lane. So every core gets a share of the calls.
  *
  * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
  * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a

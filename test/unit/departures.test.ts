@@ -26,9 +26,9 @@ function start(): void {
   }, EVERY_MS);
 }
 
-function add($case: "poll" | "receive", workspaceId: string): void {
-  added.push({ call: `${$case} ${workspaceId}`, atMs: now });
-  departures.add({ $case, value: { workspaceId } } as Call);
+function add($case: "poll" | "receive", sourceAddress: string): void {
+  added.push({ call: `${$case} ${sourceAddress}`, atMs: now });
+  departures.add({ $case, value: { sourceAddress } } as Call);
 }
 
 /** Lets time pass, in steps in which the turn of the event loop ends. */
@@ -52,7 +52,7 @@ test("a poll departs at the end of the turn if no message departed in the last 2
   ]);
 });
 
-test("polls of several workspaces wait until 20 ms after the last message, and depart together", () => {
+test("polls from several addresses wait until 20 ms after the last message, and depart together", () => {
   add("poll", "a");
   pass(3);
   add("poll", "b");
@@ -76,27 +76,48 @@ test("a posted event departs at the end of the turn, with the polls that wait", 
   expect(messages[1]?.atMs).toBe(6);
 });
 
-test("a bridge that polls page after page does not wait", () => {
-  for (let page = 0; page < 5; page++) {
+test("an address that sends each poll after the last answer waits only for its first answer, also beside other bridges", () => {
+  add("poll", "another");
+  pass(2);
+  const waits: number[] = [];
+  for (let page = 0; page < 100; page++) {
+    const sent = now;
     add("poll", "a");
-    pass(3);
+    while (added.length > 0) pass(1);
+    waits.push(now - sent);
+    add("poll", `another ${page}`);
+    pass(2);
   }
-  expect(messages.map(({ atMs }) => atMs)).toEqual([0, 3, 6, 9, 12]);
+  expect(waits[0]).toBe(EVERY_MS - 2);
+  expect(Math.max(...waits.slice(1))).toBeLessThanOrEqual(1);
+});
+
+test("an address that polled a while ago waits again", () => {
+  add("poll", "a");
+  pass(EVERY_MS);
+  for (let poll = 0; poll < 3; poll++) {
+    pass(4 * EVERY_MS);
+    add("poll", `another ${poll}`);
+    pass(1);
+    add("poll", "a");
+    pass(1);
+    expect(added).toHaveLength(1);
+  }
 });
 
 test("every call departs once, in order: a posted event in its turn, and a poll within 20 ms", () => {
   const step = fc.record({
     afterMs: fc.nat(30),
     kind: fc.constantFrom("poll" as const, "poll" as const, "poll" as const, "receive" as const),
-    workspace: fc.constantFrom("a", "b", "c"),
+    address: fc.constantFrom("a", "b", "c", "d", "e"),
   });
   forAll(fc.array(step), (steps) => {
     start();
     const calls: { readonly call: string; readonly atMs: number }[] = [];
-    for (const { afterMs, kind, workspace } of steps) {
-      pass(afterMs);
-      calls.push({ call: `${kind} ${workspace}`, atMs: now });
-      add(kind, workspace);
+    for (const { afterMs, kind, address } of steps) {
+      if (afterMs > 0) pass(afterMs);
+      calls.push({ call: `${kind} ${address}`, atMs: now });
+      add(kind, address);
     }
     pass(EVERY_MS + 1);
     const departed = messages.flatMap((message) =>

@@ -6,8 +6,6 @@ import { MemoryCore, SHARDS, type MemoryStream } from "../../testing/memory-core
 import { VirtualClock } from "../../testing/virtual-clock";
 
 const ACK_DEADLINE_MS = 10_000;
-/** An event can be extended for this long after its deadline first began to run. */
-const EXTEND_WITHIN_MS = 600_000;
 const WINDOW = 4;
 const WORKSPACES = [0, 1, 2, 3].map((i) => `00000000-0000-4000-8000-00000000000${i}`);
 const CONSUMERS = ["a", "b", "c"];
@@ -178,9 +176,8 @@ class Checked {
 
   #extend(event: Sent): void {
     const { deadline, isBack } = event;
-    const nowMs = this.clock.now();
-    if (deadline === undefined || isBack || deadline.atMs <= nowMs) return;
-    if (nowMs - deadline.sinceMs <= EXTEND_WITHIN_MS) event.deadline = this.#deadline(deadline.sinceMs);
+    if (deadline === undefined || isBack || deadline.atMs <= this.clock.now()) return;
+    event.deadline = this.#deadline(deadline.sinceMs);
   }
 
   #deadline(sinceMs = this.clock.now()): Sent["deadline"] {
@@ -292,9 +289,10 @@ class Checked {
     const first = this.#firstOf(on, workspace);
     const late = [...this.#events.values()].find((each) => {
       if (each.workspace !== workspace || each.position > position || each.on !== on) return false;
-      // The first event may have waited before it became the first.
-      if (each === first && each !== event) return each.deadline !== undefined && each.deadline.atMs <= nowMs;
-      return each.deliveredAtMs <= nowMs - ACK_DEADLINE_MS;
+      // The first event may have waited for a whole deadline before it became the first.
+      const untilMs = each === first ? (each.deadline?.sinceMs ?? NaN) : nowMs;
+      if (each === first && (each.deadline?.atMs ?? NaN) <= nowMs) return true;
+      return each.deliveredAtMs <= untilMs - ACK_DEADLINE_MS;
     });
     if (late) this.#giveBackFrom(late);
     return late !== undefined;
