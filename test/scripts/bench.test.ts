@@ -11,10 +11,10 @@ async function bench(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test("if a part of the benchmark has a reference, the last line of the part's output shows the cost, its quartiles, the ratio and the speed of the machine", async () => {
+test("if a part of the benchmark has a reference, the last line of the part's output shows the cost, its quartiles, the ratio and the speed of the machine and its memory", async () => {
   const lines = (await bench("push")).trim().split("\n");
   expect(lines.at(-1)).toMatch(
-    /^cost=\d+\.\d{3} q1=\d+\.\d{3} q3=\d+\.\d{3} ratio=\d+\.\d{3} speed=\d+\/\d+ stolen=\d+\.\d met=(yes|no|unknown \(.+\))$/,
+    /^cost=\d+\.\d{3} q1=\d+\.\d{3} q3=\d+\.\d{3} ratio=\d+\.\d{3} speed=\d+\/\d+ memory=\d+\.\d\/\d+\.\d stolen=\d+\.\d met=(yes|no|unknown \(.+\))$/,
   );
   const head = lines.at(-5)?.trim().split(/ {2,}/);
   const ours = "pairs|ours pushes/s|core µs each|edge µs each|redis µs each";
