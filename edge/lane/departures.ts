@@ -1,5 +1,8 @@
 import type { Call } from "./lane";
 
+/** Maximum number of addresses that are remembered in a period. Polls from further addresses wait. */
+const ADDRESSES_MAX = 4_096;
+
 /**
  * Decides when the unsent calls are written. A posted event waits only until the end of the turn of the event loop. A poll
  * waits until `pollsEveryMs` after the last departure, so that the polls of many bridges share a message, its call to
@@ -55,7 +58,7 @@ export class Departures {
       this.#since = now;
     }
     if (this.#recent.has(address)) return true;
-    this.#recent.add(address);
+    if (this.#recent.size < ADDRESSES_MAX) this.#recent.add(address);
     return this.#before.has(address);
   }
 

@@ -35,8 +35,8 @@ const CHECK_DEADLINES_EVERY_MS = 250;
 
 /**
  * Carries calls to core over a few long-lived streams (multiplexing). The calls of one turn of the event loop travel
- * together on one lane, with the polls that wait since earlier turns (see `Departures`). The next calls travel on the next
- * lane. So every core gets a share of the calls.
+ * together on one lane, with the polls that have waited since earlier turns (see `Departures`). The next calls travel on
+ * the next lane. So every core gets a share of the calls.
  *
  * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
  * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a

@@ -105,6 +105,18 @@ test("an address that polled a while ago waits again", () => {
   }
 });
 
+test("at most 4,096 addresses are remembered, and polls from further addresses wait", () => {
+  for (let i = 0; i < 4_096; i++) add("poll", `address ${i}`);
+  add("poll", "further");
+  pass(1);
+  add("poll", "address 4095");
+  pass(1);
+  expect(messages.map(({ calls }) => calls.length)).toEqual([4_097, 1]);
+  add("poll", "further");
+  pass(1);
+  expect(added).toHaveLength(1);
+});
+
 test("every call departs once, in order: a posted event in its turn, and a poll within 20 ms", () => {
   const step = fc.record({
     afterMs: fc.nat(30),
