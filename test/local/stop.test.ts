@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
+import { startSilentServer } from "../harness/silent-server";
 import { until } from "../harness/wait";
 import { living, nothingIsLeft, packageWithStart, pathWith, start, stop } from "./npm-start";
 
@@ -53,11 +53,9 @@ describe("all parts stop in order and no process is left", () => {
     // the start waits.
     const version = '[ "$1" = --version ] && echo "Redis server v=7.2.4 sha=00000000:0" && exit 0';
     const PATH = pathWith({ "redis-server": `${version}\nexec /bin/sleep 600` });
-    const silent = createServer();
-    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-    const { port } = silent.address() as AddressInfo;
+    const silent = await startSilentServer();
     const run = await start({
-      env: line === "· Redis:" ? { PATH } : { REDIS_URL: `redis://127.0.0.1:${port}` },
+      env: line === "· Redis:" ? { PATH } : { REDIS_URL: `redis://127.0.0.1:${silent.port}` },
     });
     await until(
       "the start has reached this step",
