@@ -31,7 +31,7 @@ export const LIMITS: Readonly<Record<string, Limit>> = {
 const CHANGE_MAX = 0.1;
 /**
  * By how much the median of the reads from memory may exceed the fastest ones. The median exceeds them by 4 to 17 percent
- * on a machine that does nothing else, and by 36 percent beside a program that writes to memory all the time.
+ * on a machine that does nothing else, and by more on a busy host.
  */
 const MEMORY_DELAY_MAX = 0.25;
 /**

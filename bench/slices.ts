@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { countInstructions, countsInstructions, type InstructionCounter } from "./instructions";
 import { divided, sumOf, withCpu, type CpuTimes, type Pids } from "./cpu";
-import { createMemoryTimer } from "./memory-speed";
+import { timeMemory } from "./memory-speed";
 import type { Options, PartContext, PartResult } from "./part";
 import { median, quartilesOf } from "./statistics";
 import { createTable } from "./table";
@@ -74,7 +74,6 @@ const WARM_UP_PAIRS = 12;
 /** Milliseconds that count after the last answer, so that work that a process has put off counts too. */
 const SETTLE_MS = 50;
 const SHOW_EVERY = 6;
-let timeMemory: ReturnType<typeof createMemoryTimer> | undefined;
 
 /**
  * Measures both sides in pairs of short slices. So if the machine becomes slower, both sides become slower. The order
@@ -91,13 +90,10 @@ export async function alternate(
   }: Contest,
 ): Promise<Comparison> {
   let counters: { readonly ours: InstructionCounter; readonly reference: InstructionCounter } | undefined;
-  const memoryTimer = (timeMemory ??= createMemoryTimer());
-  const measure = (name: "ours" | "reference"): Promise<Figures> =>
-    measureSlice(name === "ours" ? ours : reference, counters?.[name], memoryTimer);
   const measurePair = async (oursFirst: boolean): Promise<Pair> => {
-    const first = oursFirst ? await measure("ours") : undefined;
-    const theirs = await measure("reference");
-    return pairOf(first ?? (await measure("ours")), theirs);
+    const first = oursFirst ? await measure(ours, counters?.ours) : undefined;
+    const theirs = await measure(reference, counters?.reference);
+    return pairOf(first ?? (await measure(ours, counters?.ours)), theirs);
   };
   for (let number = 0; number < Math.min(WARM_UP_PAIRS, count); number++) await measurePair(true);
 
@@ -126,10 +122,9 @@ export async function alternate(
   return { pairs, ...(counted === undefined ? {} : { instructions: counted }) };
 }
 
-async function measureSlice(
+async function measure(
   { pids, prepare, run, settle }: Side,
   counter: InstructionCounter | undefined,
-  timeMemory: () => number,
 ): Promise<Figures> {
   await prepare?.(SLICE_SECONDS);
   const memoryMs = timeMemory();

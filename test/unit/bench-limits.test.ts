@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-
 import { isMet, LIMITS, speedChange } from "../../bench/limits";
 import { cycleOfPlaces } from "../../bench/memory-speed";
 import { forAll } from "../harness/for-all";
