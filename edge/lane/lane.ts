@@ -18,7 +18,6 @@ export interface LaneContext {
   /** Opens a stream to the core that the load balancing of the gRPC channel selects. */
   open(): LaneStream;
   readonly load: LaneLoad;
-  readonly deadlineMs: number;
   /** Is called when core accepts a stream. */
   onAccepted(): void;
   /** Is called when a stream fails. */
@@ -50,19 +49,25 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
   closed: [],
 };
 
-interface PendingCall {
+/** A call without an answer. */
+export interface PendingCall {
+  /** `bytes` count for the owners until the call has ended. */
   readonly owners: CallOwners;
   readonly bytes: number;
+  /** A value of `performance.now()`. */
   readonly deadline: number;
   resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
+export interface UnsentCall {
+  readonly pending: PendingCall;
+  readonly call: Call;
+  readonly traceparent: string;
+}
+
 const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
-/** A message with this many calls or bytes is full, and is written immediately. */
-const MESSAGE_CALLS = 32;
-const MESSAGE_BYTES = 1_048_576;
 
 /**
  * A slot for one stream to core, with the calls that the stream carries. The states of a lane:
@@ -88,9 +93,6 @@ export class Lane {
   #failures = 0;
   /** The unanswered calls, in the order of their deadlines. */
   readonly #pending = new PendingCalls<PendingCall>();
-  /** The calls of the next message, and their bytes. */
-  #unsent: LaneCall[] = [];
-  #unsentBytes = 0;
 
   constructor(context: LaneContext) {
     this.#context = context;
@@ -104,38 +106,22 @@ export class Lane {
     return "stream" in this.#state;
   }
 
-  get hasUnsentCalls(): boolean {
-    return this.#unsent.length > 0;
-  }
-
   /** Whether the lane has a stream or may open one. */
   isUsable(now: number): boolean {
     return this.#state.is !== "resting" || this.#state.until <= now;
   }
 
   /**
-   * Adds a call to the next message, and writes the message if it is full. Rejects with `CoreUnavailable` when there is
-   * no answer. `bytes` count for the owners until the call has ended.
+   * Sends calls to core in one message, and opens a stream if necessary. The calls must have later deadlines than those
+   * sent before. They are rejected with `CoreUnavailable` when there is no answer.
    */
-  call(call: Call, owners: CallOwners, bytes: number, traceparent: string): Promise<Answer> {
-    const { load, deadlineMs } = this.#context;
-    this.#unsentBytes += bytes;
-    load.calls += 1;
-    load.bytes += bytes;
-    const answer = new Promise<Answer>((resolve, reject) => {
-      const deadline = performance.now() + deadlineMs;
-      const number = this.#pending.add({ owners, bytes, deadline, resolve, reject });
-      this.#unsent.push({ number, call, traceparent });
-    });
-    if (this.#unsent.length >= MESSAGE_CALLS || this.#unsentBytes >= MESSAGE_BYTES) this.flush();
-    return answer;
-  }
-
-  /** Writes the unsent calls, and opens a stream if necessary. */
-  flush(): void {
-    if (!this.hasUnsentCalls) return;
-    const calls = this.#takeUnsent();
-    this.#openStream().write({ calls });
+  send(calls: readonly UnsentCall[]): void {
+    const numbered = calls.map(({ pending, call, traceparent }) => ({
+      number: this.#pending.add(pending),
+      call,
+      traceparent,
+    }));
+    this.#openStream().write({ calls: numbered });
   }
 
   /** Opens a stream if necessary. Returns whether core has accepted the stream. */
@@ -148,11 +134,8 @@ export class Lane {
     });
   }
 
-  /**
-   * Retires the lane. The unsent calls are still sent to core. Resolves when the lane is closed.
-   */
+  /** Retires the lane. Resolves when the lane is closed. */
   async retire(): Promise<void> {
-    this.flush();
     if (!("stream" in this.#state)) return this.#enter({ is: "closed" });
     const { stream } = this.#state;
     this.#enter({ is: "retired", stream });
@@ -169,7 +152,6 @@ export class Lane {
   /** Ends the stream, and rejects the pending calls. */
   close(): void {
     if ("stream" in this.#state) this.#break(this.#state.stream);
-    else this.#rejectAll("the edge is stopping");
   }
 
   #enter(next: State): void {
@@ -221,10 +203,7 @@ export class Lane {
 
   /** Ends a call that is no longer pending. */
   #end({ owners, bytes }: PendingCall): void {
-    const { load, onEnded } = this.#context;
-    load.calls -= 1;
-    load.bytes -= bytes;
-    onEnded(owners, bytes);
+    this.#context.onEnded(owners, bytes);
     if (this.#state.is === "retired" && this.#pending.size === 0) this.#state.stream.end();
   }
 
@@ -236,20 +215,9 @@ export class Lane {
     this.#failures += 1;
     this.#context.load.open -= 1;
     stream.cancel();
-    this.#rejectAll("the connection to core broke");
-  }
-
-  /** Rejects all calls. The unsent calls must not be sent later. */
-  #rejectAll(why: string): void {
-    this.#takeUnsent();
-    while (this.#pending.size > 0) this.#fail(this.#pending.takeOldest(), "broken", new CoreUnavailable(why));
-  }
-
-  #takeUnsent(): LaneCall[] {
-    const calls = this.#unsent;
-    this.#unsent = [];
-    this.#unsentBytes = 0;
-    return calls;
+    while (this.#pending.size > 0) {
+      this.#fail(this.#pending.takeOldest(), "broken", new CoreUnavailable("the connection to core broke"));
+    }
   }
 }
 

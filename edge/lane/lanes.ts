@@ -2,7 +2,15 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { createShares } from "../../runtime/shares";
 import { CoreRefusesToken, CoreUnavailable } from "./core-unavailable";
 import { Departures } from "./departures";
-import { Lane, type Answer, type Call, type CallOwners, type LaneStream } from "./lane";
+import {
+  Lane,
+  type Answer,
+  type Call,
+  type CallOwners,
+  type LaneStream,
+  type PendingCall,
+  type UnsentCall,
+} from "./lane";
 import { createLaneLoad, type LaneFailure, type LaneLoad } from "./lane-load";
 import { LaneRenewal } from "./lane-renewal";
 
@@ -32,6 +40,9 @@ export type LanesMax = Readonly<Record<"all" | "address" | "workspace", number>>
 /** Core's statuses for a token that is unknown or lacks the role `edge`. */
 const REFUSALS: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED]);
 const CHECK_DEADLINES_EVERY_MS = 250;
+/** A message with this many calls or bytes is full, and is sent immediately. */
+const MESSAGE_CALLS = 32;
+const MESSAGE_BYTES = 1_048_576;
 
 /**
  * Carries calls to core over a few long-lived streams (multiplexing). The calls of one turn of the event loop travel
@@ -42,8 +53,9 @@ const CHECK_DEADLINES_EVERY_MS = 250;
  * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
  * hundred more requests, while core was idle.
  *
- * When a lane breaks, its pending calls are rejected immediately: their answers are lost,
- * and their outcome is unknown. The lane is reopened after a pause.
+ * When a lane breaks, the calls that it has sent are rejected immediately: their answers are lost, and their outcome is
+ * unknown. The lane is reopened after a pause. Calls that wait for their message belong to no lane yet, so they travel on
+ * another one.
  *
  * Before a core stops, it announces the stop. The edge then replaces the lanes to this core, so no call is lost.
  */
@@ -55,20 +67,22 @@ export class Lanes {
   readonly #bodies;
   readonly #deadlines: NodeJS.Timeout;
   readonly #departures: Departures;
-  /** The lane of the next message, until the message is written or rejected. */
-  #filling: Lane | undefined;
+  readonly #deadlineMs: number;
+  /** The calls of the next message, and their bytes. */
+  #unsent: UnsentCall[] = [];
+  #unsentBytes = 0;
   #next = 0;
   /** Whether core has rejected the token, and has not accepted a lane since. */
   #isRefused = false;
   #isClosed = false;
 
   constructor({ open, lanes, inProgressMax, bytesMax, deadlineMs, pollsEveryMs, onRefused }: LanesOptions) {
+    this.#deadlineMs = deadlineMs;
     this.#calls = createShares(inProgressMax);
     this.#bodies = createShares(bytesMax);
     const context = {
       open,
       load: this.#load,
-      deadlineMs,
       onAccepted: () => void (this.#isRefused = false),
       onError: ({ code, details }: ServiceError) => {
         if (!REFUSALS.has(code) || this.#isRefused) return;
@@ -80,10 +94,7 @@ export class Lanes {
     };
     this.#lanes = Array.from({ length: lanes }, () => new Lane(context));
     this.#renewal = new LaneRenewal(this.#lanes, context);
-    this.#departures = new Departures(() => {
-      this.#filling?.flush();
-      this.#filling = undefined;
-    }, pollsEveryMs);
+    this.#departures = new Departures(() => this.#send(), pollsEveryMs);
     this.#deadlines = setInterval(() => {
       const now = performance.now();
       for (const lane of this.#all()) lane.rejectOverdue(now);
@@ -103,17 +114,16 @@ export class Lanes {
   call(call: Call, bytes: number, traceparent = ""): Promise<Answer> {
     const owners = { address: call.value.sourceAddress, workspace: call.value.workspaceId };
     if (this.#isClosed || !this.#reserve(owners, bytes)) {
-      return this.#refuse("full", "too many calls are pending");
+      this.#load.failures.full += 1;
+      return Promise.reject(new CoreUnavailable("too many calls are pending"));
     }
-    if (!this.#filling?.hasUnsentCalls) {
-      this.#filling = this.#pick();
-      if (this.#filling === undefined) {
-        this.#release(owners, bytes);
-        return this.#refuse("no-connection", "no connection to core");
-      }
-    }
-    this.#departures.add(call);
-    return this.#filling.call(call, owners, bytes, traceparent);
+    return new Promise((resolve, reject) => {
+      const deadline = performance.now() + this.#deadlineMs;
+      this.#unsent.push({ pending: { owners, bytes, deadline, resolve, reject }, call, traceparent });
+      this.#unsentBytes += bytes;
+      this.#departures.add(call);
+      if (this.#unsent.length >= MESSAGE_CALLS || this.#unsentBytes >= MESSAGE_BYTES) this.#send();
+    });
   }
 
   /** Resolves when a lane is open, and opens a lane if necessary. Rejects if no lane can be opened now. */
@@ -135,11 +145,27 @@ export class Lanes {
     this.#isClosed = true;
     clearInterval(this.#deadlines);
     this.#departures.stop();
+    for (const { pending } of this.#takeUnsent()) this.#fail(pending, "broken", "the edge is stopping");
     for (const lane of this.#all()) lane.close();
   }
 
   #all(): readonly Lane[] {
     return [...this.#lanes, ...this.#renewal.furtherLanes];
+  }
+
+  #send(): void {
+    const calls = this.#takeUnsent();
+    if (calls.length === 0) return;
+    const lane = this.#pick();
+    if (lane !== undefined) return lane.send(calls);
+    for (const { pending } of calls) this.#fail(pending, "no-connection", "no connection to core");
+  }
+
+  #takeUnsent(): readonly UnsentCall[] {
+    const calls = this.#unsent;
+    this.#unsent = [];
+    this.#unsentBytes = 0;
+    return calls;
   }
 
   /** Returns the next lane that is open or may be opened; undefined while all lanes pause before they reopen. */
@@ -155,19 +181,26 @@ export class Lanes {
   /** Reserves room for a call until it has ended. Returns false when there is no room. */
   #reserve(owners: CallOwners, bytes: number): boolean {
     if (this.#calls.take(owners) !== undefined) return false;
-    if (this.#bodies.take(owners, bytes) === undefined) return true;
-    this.#calls.release(owners);
-    return false;
+    if (this.#bodies.take(owners, bytes) !== undefined) {
+      this.#calls.release(owners);
+      return false;
+    }
+    this.#load.calls += 1;
+    this.#load.bytes += bytes;
+    return true;
   }
 
   readonly #release = (owners: CallOwners, bytes: number): void => {
     this.#calls.release(owners);
     this.#bodies.release(owners, bytes);
+    this.#load.calls -= 1;
+    this.#load.bytes -= bytes;
   };
 
-  /** Counts a failure, and rejects a call that was never sent. */
-  async #refuse(failure: LaneFailure, why: string): Promise<never> {
+  /** Rejects a call that was never sent. */
+  #fail({ owners, bytes, reject }: PendingCall, failure: LaneFailure, why: string): void {
     this.#load.failures[failure] += 1;
-    throw new CoreUnavailable(why);
+    this.#release(owners, bytes);
+    reject(new CoreUnavailable(why));
   }
 }

@@ -129,6 +129,18 @@ function ask(workspaceId: string, bytes = 10, queryString?: string, address?: st
   return asking;
 }
 
+/** Posts an event, which core does not accept. */
+function post(): Promise<unknown> {
+  const value = {
+    workspaceId: "posting",
+    sourceAddress: "",
+    signature: undefined,
+    body: Buffer.alloc(0),
+    reading: undefined,
+  };
+  return lanes.call({ $case: "receive", value }, 10);
+}
+
 /** Makes core delay the polls for which `waits` returns true. Returns a function that ends this delay. */
 function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => void {
   let release = (): void => undefined;
@@ -179,17 +191,21 @@ test("polls of several bridges wait for each other, and travel together with a p
     waiting.push(ask(name, 10, "", `address of ${name}`));
     await new Promise(setImmediate);
   }
-  const value = {
-    workspaceId: "fourth",
-    sourceAddress: "",
-    signature: undefined,
-    requestId: "",
-    body: Buffer.alloc(0),
-  };
-  const posted = lanes.call({ $case: "receive", value } as unknown as Call, 10);
-  await expect(posted).rejects.toThrow();
+  await expect(post()).rejects.toThrow("core answered with a fault");
   expect(await Promise.all(waiting)).toEqual(["second", "third"]);
   expect(asked).toEqual([1, 3]);
+});
+
+test("a poll that waits for others is sent on another lane if the next lane breaks", async () => {
+  await start({ pollsEveryMs: 60_000 });
+  holdPolls(() => false);
+  await askAll(["first"]);
+  await askAll(["second"]);
+  const waiting = ask("third", 10, "", "another address");
+  edgeStreams[0]?.emit("end");
+  await expect(post()).rejects.toThrow("core answered with a fault");
+  expect(await waiting).toBe("third");
+  expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
 test("core sends a message of answers as soon as a page fills the message", async () => {
@@ -395,7 +411,7 @@ test("when a lane breaks, its calls fail immediately, and later calls use a new 
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
-test("if a lane breaks before it has sent a call, the call fails and is never sent", async () => {
+test("if the only lane breaks before a call is sent, the call fails and is never sent", async () => {
   await start({ lanes: 1 });
   const polled = jest.fn();
   answerPoll = async (request) => {
@@ -403,9 +419,10 @@ test("if a lane breaks before it has sent a call, the call fails and is never se
     return pageFor(request);
   };
   expect(await ask("first")).toBe("first");
-  const broken = expect(ask("broken")).rejects.toThrow("the connection to core broke");
+  const unsent = expect(ask("unsent")).rejects.toThrow("no connection to core");
   edgeStreams[0]?.emit("end");
-  await broken;
+  await unsent;
+  expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { "no-connection": 1 } });
   expect(await askAgain()).toBe("next");
   expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
