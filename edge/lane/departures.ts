@@ -4,7 +4,7 @@ import type { Call } from "./lane";
 const ADDRESSES_MAX = 4_096;
 
 /**
- * Decides when the unsent calls are written. A posted event waits only until the end of the turn of the event loop. A poll
+ * Decides when the unsent calls are sent. A posted event waits only until the end of the turn of the event loop. A poll
  * waits until `pollsEveryMs` after the last departure, so that the polls of many bridges share a message, its call to
  * Redis and the message with their answers.
  *
@@ -24,7 +24,7 @@ export class Departures {
   #before = new Set<string>();
   #since = -Infinity;
 
-  /** @param depart writes the unsent calls */
+  /** @param depart sends the unsent calls */
   constructor(depart: () => void, pollsEveryMs: number) {
     this.#depart = depart;
     this.#pollsEveryMs = pollsEveryMs;

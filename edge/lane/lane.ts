@@ -112,8 +112,8 @@ export class Lane {
   }
 
   /**
-   * Sends calls to core in one message, and opens a stream if necessary. The calls must have later deadlines than those
-   * sent before. They are rejected with `CoreUnavailable` when there is no answer.
+   * Sends calls to core in one message, and opens a stream if necessary. No call may have an earlier deadline
+   * than a call that was sent before. They are rejected with `CoreUnavailable` when there is no answer.
    */
   send(calls: readonly UnsentCall[]): void {
     const numbered = calls.map(({ pending, call, traceparent }) => ({
@@ -152,6 +152,7 @@ export class Lane {
   /** Ends the stream, and rejects the pending calls. */
   close(): void {
     if ("stream" in this.#state) this.#break(this.#state.stream);
+    else this.#rejectAll("the edge is stopping");
   }
 
   #enter(next: State): void {
@@ -215,9 +216,11 @@ export class Lane {
     this.#failures += 1;
     this.#context.load.open -= 1;
     stream.cancel();
-    while (this.#pending.size > 0) {
-      this.#fail(this.#pending.takeOldest(), "broken", new CoreUnavailable("the connection to core broke"));
-    }
+    this.#rejectAll("the connection to core broke");
+  }
+
+  #rejectAll(why: string): void {
+    while (this.#pending.size > 0) this.#fail(this.#pending.takeOldest(), "broken", new CoreUnavailable(why));
   }
 }
 

@@ -55,7 +55,7 @@ const MESSAGE_BYTES = 1_048_576;
  *
  * When a lane breaks, the calls that it has sent are rejected immediately: their answers are lost, and their outcome is
  * unknown. The lane is reopened after a pause. Calls that wait for their message belong to no lane yet, so they travel on
- * another one.
+ * another lane if one is usable.
  *
  * Before a core stops, it announces the stop. The edge then replaces the lanes to this core, so no call is lost.
  */

@@ -129,6 +129,15 @@ function ask(workspaceId: string, bytes = 10, queryString?: string, address?: st
   return asking;
 }
 
+/**
+ * Fakes `performance.now` and `setInterval`, with which the lanes check deadlines and end the pause of a broken lane. The
+ * connection runs in real time.
+ */
+function stopTheClock(): void {
+  const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
+  jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
+}
+
 /** Posts an event, which core does not accept. */
 function post(): Promise<unknown> {
   const value = {
@@ -196,7 +205,9 @@ test("polls of several bridges wait for each other, and travel together with a p
   expect(asked).toEqual([1, 3]);
 });
 
+// time: controlled
 test("a poll that waits for others is sent on another lane if the next lane breaks", async () => {
+  stopTheClock();
   await start({ pollsEveryMs: 60_000 });
   holdPolls(() => false);
   await askAll(["first"]);
@@ -377,10 +388,7 @@ test("an invalid call and a call that hits a bug in core are answered with an er
 
 // time: controlled
 test("a call that is not answered within its deadline fails, and its late answer is not given to another call", async () => {
-  // Fakes `performance.now` and `setInterval`, which the lanes use to check deadlines. The connection runs in real
-  // time.
-  const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
-  jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
+  stopTheClock();
   await start({ deadlineMs: 5_000 });
   const release = holdPolls((name) => name === "late");
   const late = jest.fn();
@@ -411,7 +419,9 @@ test("when a lane breaks, its calls fail immediately, and later calls use a new 
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
+// time: controlled
 test("if the only lane breaks before a call is sent, the call fails and is never sent", async () => {
+  stopTheClock();
   await start({ lanes: 1 });
   const polled = jest.fn();
   answerPoll = async (request) => {
@@ -423,6 +433,7 @@ test("if the only lane breaks before a call is sent, the call fails and is never
   edgeStreams[0]?.emit("end");
   await unsent;
   expect(lanes.load).toMatchObject({ calls: 0, bytes: 0, failures: { "no-connection": 1 } });
+  jest.useRealTimers();
   expect(await askAgain()).toBe("next");
   expect(polled.mock.calls).toEqual([["first"], ["next"]]);
 });
