@@ -1,6 +1,8 @@
 import type { LogEntryDetail } from "../../core/ports/delivery-log";
 import type { WorkspaceRecord } from "../../core/ports/workspaces";
 import type { Delivery, ResponseStart } from "../../core/domain/delivery";
+import { encodeDelivery } from "../../core/store/delivery-log";
+import { asList, asText } from "../../core/store/redis/reply";
 import { deliveryOf, pushQueueOf } from "../harness/push-queue";
 import { addWorkspace, keyOf, publication, readPage, testClock, testStore, texts } from "../harness/store";
 
@@ -71,6 +73,19 @@ test("the entry of a direct push that failed contains its event and response", a
     response: startOf("no"),
     failed: { eventId: "evt_x", eventType: "ping", expiresAtMs: 9, envelope },
   });
+});
+
+test("entries of more than 7 days are deleted when newer deliveries are logged", async () => {
+  const { id } = await addPushed();
+  const key = keyOf(store, id, "log");
+  const idAt = (days: number) => `${Math.floor((clock.us - days * DAY_US) / 1_000)}-0`;
+  const [deleted, kept] = [idAt(7.01), idAt(6.99)];
+  for (const each of [deleted, kept]) {
+    await store.redis.command(key, ["XADD", key, each, "d", encodeDelivery(ATTEMPT)]);
+  }
+  const { id: added } = await store.deliveryLog.append(id, ATTEMPT);
+  const entries = asList(await store.redis.command(key, ["XRANGE", key, "-", "+"]));
+  expect(entries.map((entry) => asText(asList(entry)[0]))).toEqual([kept, added]);
 });
 
 test("there is no entry for an unknown id or another workspace's id", async () => {

@@ -119,11 +119,13 @@ local function set_queue_bytes(prefix, bytes)
 end
 
 -- Ensures that a key does not expire in the next `seconds` seconds, with at most one write per
--- hour. A call looks at each key once.
+-- hour. A call looks at each key once. Returns whether this call wrote.
 local function outlive(key, seconds)
-  if outlived[key] then return end
+  if outlived[key] then return false end
   outlived[key] = true
-  if redis.call('PTTL', key) < seconds * 1000 then redis.call('EXPIRE', key, seconds + 3600) end
+  if redis.call('PTTL', key) >= seconds * 1000 then return false end
+  redis.call('EXPIRE', key, seconds + 3600)
+  return true
 end
 
 -- Returns the first elements of a logged delivery: {event id, type, number of the attempt, result, status}. None of these

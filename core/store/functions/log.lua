@@ -94,7 +94,10 @@ local function log_delivery(prefix, workspace, delivery, response, accepted)
   local state = not is_known and end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
-  outlive(log, LOGGED_SECONDS)
+  -- The expiry is for the whole log. Entries contain texts, so older entries must not stay as long as new ones follow.
+  if outlive(log, LOGGED_SECONDS) then
+    redis.call('XTRIM', log, 'MINID', digits(clock() / 1000 - LOGGED_SECONDS * 1000))
+  end
   if response ~= '' then keep_response(prefix, workspace, clock(), entry, response) end
   if is_known then return entry end
   if accepted then accepted[workspace] = is_success end
