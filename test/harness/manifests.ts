@@ -66,7 +66,7 @@ export interface Rule {
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels: Labels };
+  readonly metadata: { readonly name: string; readonly labels: Labels; readonly annotations?: Labels };
   readonly spec: {
     readonly replicas?: number;
     readonly minReadySeconds?: number;

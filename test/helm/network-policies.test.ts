@@ -54,9 +54,13 @@ const isAllowed = (rules: readonly Rule[] | undefined, end: End, port: number, p
  * Returns the rules of all policies that select a pod. Throws if no policy does, because Kubernetes would then allow
  * all connections.
  */
-function rulesFor(example: Example, end: End, direction: "ingress" | "egress"): readonly Rule[] {
+function rulesFor(
+  manifests: readonly Manifest[],
+  end: End,
+  direction: "ingress" | "egress",
+): readonly Rule[] {
   const labels = "labels" in end ? end.labels : {};
-  const policies = ofKind(of(example), "NetworkPolicy").filter(({ spec }) =>
+  const policies = ofKind(manifests, "NetworkPolicy").filter(({ spec }) =>
     matches(spec.podSelector.matchLabels, labels),
   );
   const type = direction === "ingress" ? "Ingress" : "Egress";
@@ -66,9 +70,9 @@ function rulesFor(example: Example, end: End, direction: "ingress" | "egress"): 
 }
 
 const reaches = (example: Example, component: string, to: End, port: number, protocol?: string): boolean =>
-  isAllowed(rulesFor(example, pod(example, component), "egress"), to, port, protocol);
+  isAllowed(rulesFor(of(example), pod(example, component), "egress"), to, port, protocol);
 const isReachedBy = (example: Example, component: string, from: End, port: number): boolean =>
-  isAllowed(rulesFor(example, pod(example, component), "ingress"), from, port);
+  isAllowed(rulesFor(of(example), pod(example, component), "ingress"), from, port);
 
 /** The Redis servers in each example, as address and port. */
 const REDIS: Readonly<Record<Example, readonly (readonly [End, number])[]>> = {
@@ -151,6 +155,22 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
+test("the job of core.migrateTo reaches only Redis and name servers, and its policy exists before the job", async () => {
+  const manifests = await render("cluster", ["--set", "core.migrateTo=2"]);
+  const job = one(manifests, "Job", "migrate");
+  const migrate: End = { labels: job.spec.template.metadata.labels };
+  const egress = rulesFor(manifests, migrate, "egress");
+  for (const [server, port] of REDIS.cluster) expect(isAllowed(egress, server, port)).toBe(true);
+  expect(isAllowed(egress, inNamespace("kube-system", { "k8s-app": "kube-dns" }), 53, "UDP")).toBe(true);
+  expect(isAllowed(egress, pod("cluster", "core"), 50051)).toBe(false);
+  expect(isAllowed(egress, { address: "8.8.8.8" }, 443)).toBe(false);
+  expect(rulesFor(manifests, migrate, "ingress")).toEqual([]);
+  const weightOf = ({ metadata }: Manifest) => Number(metadata.annotations?.["helm.sh/hook-weight"] ?? 0);
+  const policy = one(manifests, "NetworkPolicy", "migrate");
+  expect(policy.metadata).toMatchObject({ annotations: { "helm.sh/hook": "pre-upgrade" } });
+  expect(weightOf(policy)).toBeLessThan(weightOf(job));
+});
+
 test("only the proxy reaches edges and the dashboard; the proxy reaches core only if games outside the cluster are allowed", () => {
   const proxy = inNamespace("traefik");
   expect(isReachedBy("sentinel", "edge", proxy, 8080)).toBe(true);
@@ -173,7 +193,7 @@ test("pushes reach the networks of PUSH_ALLOW, and only the ports that the value
 
 test("core reaches a mail server only if it sends emails", () => {
   expect(reaches("everything", "core", { address: "93.184.215.14" }, 587)).toBe(true);
-  const [peers] = rulesFor("sentinel", pod("sentinel", "core"), "egress").filter(({ ports }) =>
+  const [peers] = rulesFor(of("sentinel"), pod("sentinel", "core"), "egress").filter(({ ports }) =>
     ports.some(({ port }) => port === 587),
   );
   expect(peers).toBeUndefined();
