@@ -88,7 +88,8 @@ export async function playWithFaults(game: WordGame): Promise<void> {
   await chat.settled();
   await chat.act("ada", "replies", { text: "Tiger" });
   const [round] = await chat.shows("t····");
-  expect(round).toMatchObject({ place: "room", buttons: [[{ label: "Hint" }]] });
+  // Many bridges report what members type in a channel only while a message awaits a reply.
+  expect(round).toMatchObject({ place: "room", awaitsReply: true, buttons: [[{ label: "Hint" }]] });
   await chat.settled();
 
   const before = await chat.find({});
@@ -120,7 +121,7 @@ export async function playWithFaults(game: WordGame): Promise<void> {
   await chat.call("POST", "/unavailable", { unavailable: false });
   program = await chat.start("faults");
   const [won] = await chat.shows("**Bo** knew it: **tiger**");
-  expect(won).toMatchObject({ place: "room", buttons: [], updates: 3 });
+  expect(won).toMatchObject({ place: "room", awaitsReply: false, buttons: [], updates: 3 });
   await chat.act("cy", "types", { text: "tiger" });
   await chat.settled();
   expect(await program.stop()).toBe(0);

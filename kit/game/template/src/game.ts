@@ -10,16 +10,16 @@ game.command("start", "lets the others guess your word", (turn) => {
 const chosen = game.answer<string>("chosen", (turn, text, channel) => {
   if (turn.state[channel]) return turn.reply("Another word is being guessed. Try again later.");
   const word = text.trim().toLowerCase();
-  const card = turn.post(channel, question(word, 1));
+  const card = turn.post(channel, prompt(shown(word, 1)));
   turn.state[channel] = { word, hints: 1, card, timer: turn.after("60 s", timeUp(channel)) };
 });
-const question = (word: string, hints: number): Content => ({
-  text: md`Which word is **${word.slice(0, hints).padEnd(word.length, "·")}**?`,
-  buttons: [[hint("Hint")]],
-});
+const shown = (word: string, hints: number): string =>
+  md`Which word is **${word.slice(0, hints).padEnd(word.length, "·")}**?`;
+// Many bridges report what members type in a channel only while a message awaits a reply.
+const prompt = (text: string): Content => ({ text, buttons: [[hint("Hint")]], awaitsReply: true });
 const hint = game.action("hint", (turn) => {
   const round = turn.state[turn.channel];
-  if (round) turn.update(question(round.word, ++round.hints), round.card);
+  if (round) turn.update(prompt(shown(round.word, ++round.hints)), round.card);
 });
 const timeUp = game.timer<string>("time-up", (turn, channel) => end(turn, channel, "Nobody"));
 game.message((turn, text) => {
