@@ -36,7 +36,7 @@ Settings, from the environment:
   CORE_TOKEN_FILE   a file with the token, read if CORE_TOKEN is unset; --token-file overrides both
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
-  DASHBOARD_INSIDE, DASHBOARD_URL   addresses of the dashboard for this program and for people, for sign-in
+  DASHBOARD_INSIDE, DASHBOARD_URL   addresses of the dashboard for this program and for people, for sign-in and doctor
   PUBLIC_URL        base address of the service for bridges, for doctor
   BASE_URL          base address of the service for bridges (http://127.0.0.1:8080), for listen and new workspaces
   WORKSPACE_ID      id of a workspace, for listen

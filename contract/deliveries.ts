@@ -92,10 +92,7 @@ export const SHOWN_EVENTS_MAX = 100;
 /** Maximum bytes of the stored events that are shown with one entry of the log. */
 export const SHOWN_EVENTS_MAX_BYTES = 1024 * 1024;
 
-/**
- * All places where an event can be; "unknown" if core cannot tell. The enum `EventPlace` in the protos lists the same
- * places.
- */
+/** All places where an event can be. The enum `EventPlace` in the protos lists the same places. */
 export const EVENT_PLACES = ["held", "fetched", "queued", "delivered", "failed", "dropped"] as const;
 export type EventPlace = (typeof EVENT_PLACES)[number];
 

@@ -11,7 +11,7 @@ export const DAY_SECONDS = 86_400;
 
 /** Maximum size in bytes of an inbound body (check 1). */
 export const BODY_MAX_BYTES = 65_536;
-/** Maximum size in bytes of the head of a request. The contract sets no maximum. */
+/** Maximum size in bytes of the head of a request; above it, the answer is `431`. */
 export const HEADERS_MAX_BYTES = 16_384;
 /** Maximum requests per second from one sending address, signed or not (check 2). */
 export const ADDRESS_REQUESTS_PER_SECOND = 500;

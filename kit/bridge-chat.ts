@@ -23,8 +23,8 @@ export interface ShownUpdate extends MessageUpdate {
 
 /**
  * Calls to the chat tool, for the bridge's author to implement. A call that rejects, or takes more than
- * `chatTimeoutMs`, counts as refused: `post`, `dm` and `ephemeral` are called again until the event expires, and updates
- * are dropped. `RetryLater` sets the minimum wait before the retry, and `CannotShow` drops the event.
+ * `chatTimeoutMs`, counts as refused: `post` and `dm` are called again until the event expires, `ephemeral` for at most 60
+ * seconds, and updates are dropped. `RetryLater` sets the minimum wait before the retry, and `CannotShow` drops the event.
  *
  * The `id` of an event stays the same over retries and restarts. If the chat accepts an idempotency key, pass the `id`:
  * then a message is posted only once, even after a crash. `signal` is aborted after `chatTimeoutMs`.

@@ -16,7 +16,7 @@ const NOTES = {
   CHAT_OBSERVE:
     "whether `/observe` on the listener for pushes returns what the chat shows, to clients with the signing secret",
   CORE_TOKENS:
-    "see [names and workspaces of tokens](tokens.md#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; none: core listens on loopback only and rejects every call",
+    "see [names and workspaces of tokens](tokens.md#names-and-workspaces-of-tokens); tokens of 16 characters or more, of visible ASCII without commas; without this setting and `CORE_TOKENS_FILE`, core listens on loopback only, and rejects every call except health checks",
   CORE_TOKEN: "unless `CORE_TOKEN_FILE` is set",
   CORE_TOKENS_FILE:
     "core accepts these tokens beside those of `CORE_TOKENS`; at most 256 KB and 1,000 tokens, and lines that begin with `#` are comments; see [add a token](tokens.md#add-a-token)",

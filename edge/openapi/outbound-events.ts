@@ -36,7 +36,7 @@ const user = text("A member's `user.id` as the bridge sent it.", { minLength: 1 
 const message = refTo("Message");
 
 const RETRY_TIMES = RETRY_OFFSETS_MS.map((ms) => `${ms / 1_000} s`).join(" and ");
-const RETRIED = `A failed push is retried ${RETRY_TIMES} after the first failure with the same \`id\`, and then dropped.`;
+const RETRIED = `A failed push is retried ${RETRY_TIMES} after the first failure with the same \`id\`, and then no more.`;
 const SHORT = `The event expires ${SHORT_LIFETIME_MS / 1_000} seconds after \`createdAt\`.`;
 const OTHER_TIME = "A game can set another time.";
 const BY_KIND =

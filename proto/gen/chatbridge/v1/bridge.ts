@@ -145,8 +145,9 @@ export interface LaneResponse {
   /** answers to calls. */
   answers: LaneAnswer[];
   /**
-   * closing says that core will stop soon: the edge must not make new calls on this
-   * lane.
+   * closing says that core will end this lane within 5 seconds, because core stops or no
+   * longer accepts the edge's token. The edge must replace the lane. Until another lane
+   * is accepted, the edge may still make calls on this one.
    */
   closing: boolean;
 }
@@ -2236,10 +2237,11 @@ export const BridgeServiceService = {
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
    * does not read answers, core soon stops reading calls from the lane.
    *
-   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it sends closing, and still answers the calls that arrive. The edge then makes
-   * its next calls on other lanes, and closes its side of this lane as soon as it has
-   * received all answers. After at most 5 seconds, core ends the lane. When a lane
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no
+   * longer accepts the edge's token, it sends closing, and still answers the calls that
+   * arrive. As soon as another lane is accepted, the edge makes its next calls there,
+   * and closes its side of this lane when it has received all answers. After at most 5
+   * seconds, core ends the lane. When a lane
    * ends, it is unknown whether the calls without an answer took effect.
    */
   lane: {
@@ -2342,10 +2344,11 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
    * does not read answers, core soon stops reading calls from the lane.
    *
-   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it sends closing, and still answers the calls that arrive. The edge then makes
-   * its next calls on other lanes, and closes its side of this lane as soon as it has
-   * received all answers. After at most 5 seconds, core ends the lane. When a lane
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no
+   * longer accepts the edge's token, it sends closing, and still answers the calls that
+   * arrive. As soon as another lane is accepted, the edge makes its next calls there,
+   * and closes its side of this lane when it has received all answers. After at most 5
+   * seconds, core ends the lane. When a lane
    * ends, it is unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
@@ -2431,10 +2434,11 @@ export interface BridgeServiceClient extends Client {
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
    * does not read answers, core soon stops reading calls from the lane.
    *
-   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops,
-   * it sends closing, and still answers the calls that arrive. The edge then makes
-   * its next calls on other lanes, and closes its side of this lane as soon as it has
-   * received all answers. After at most 5 seconds, core ends the lane. When a lane
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no
+   * longer accepts the edge's token, it sends closing, and still answers the calls that
+   * arrive. As soon as another lane is accepted, the edge makes its next calls there,
+   * and closes its side of this lane when it has received all answers. After at most 5
+   * seconds, core ends the lane. When a lane
    * ends, it is unknown whether the calls without an answer took effect.
    */
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;

@@ -2157,8 +2157,8 @@ export const GameServiceService = {
    * refused event does not affect the other events: the call succeeds, even if all
    * events are refused. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
-   * event for a push workspace whose queue is full: core drops the event, and the
-   * workspace's deliveries show the drop.
+   * event for a push workspace whose queue is full: core drops the event, the
+   * workspace's deliveries show the drop, and an operator can send the event again.
    *
    * The sequences of one workspace's events rise in the order of the request.
    *
@@ -2242,8 +2242,8 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * refused event does not affect the other events: the call succeeds, even if all
    * events are refused. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
-   * event for a push workspace whose queue is full: core drops the event, and the
-   * workspace's deliveries show the drop.
+   * event for a push workspace whose queue is full: core drops the event, the
+   * workspace's deliveries show the drop, and an operator can send the event again.
    *
    * The sequences of one workspace's events rise in the order of the request.
    *
@@ -2310,8 +2310,8 @@ export interface GameServiceClient extends Client {
    * refused event does not affect the other events: the call succeeds, even if all
    * events are refused. When the call returns, every
    * published event has a sequence and is stored durably. The exception is an
-   * event for a push workspace whose queue is full: core drops the event, and the
-   * workspace's deliveries show the drop.
+   * event for a push workspace whose queue is full: core drops the event, the
+   * workspace's deliveries show the drop, and an operator can send the event again.
    *
    * The sequences of one workspace's events rise in the order of the request.
    *

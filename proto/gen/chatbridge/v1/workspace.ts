@@ -7990,8 +7990,8 @@ export const WorkspaceServiceService = {
   },
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within 36 hours. There is no
-   * undo. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours and 10
+   * minutes. There is no undo. Errors: NOT_FOUND.
    */
   deleteWorkspace: {
     path: "/chatbridge.v1.WorkspaceService/DeleteWorkspace" as const,
@@ -8412,8 +8412,8 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   disconnectWorkspace: handleUnaryCall<DisconnectWorkspaceRequest, DisconnectWorkspaceResponse>;
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within 36 hours. There is no
-   * undo. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours and 10
+   * minutes. There is no undo. Errors: NOT_FOUND.
    */
   deleteWorkspace: handleUnaryCall<DeleteWorkspaceRequest, DeleteWorkspaceResponse>;
   /**
@@ -8763,8 +8763,8 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * DeleteWorkspace deletes a workspace, its secrets, its held and kept events and its
-   * logs of deliveries and changes. Its other data expires within 36 hours. There is no
-   * undo. Errors: NOT_FOUND.
+   * logs of deliveries and changes. Its other data expires within 36 hours and 10
+   * minutes. There is no undo. Errors: NOT_FOUND.
    */
   deleteWorkspace(
     request: DeleteWorkspaceRequest,
