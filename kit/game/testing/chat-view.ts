@@ -9,6 +9,8 @@ const MESSAGES_MAX = 2_000;
 const LOG_MAX = 1_000;
 /** Maximum number of channels of a workspace. */
 const CHANNELS_MAX = 1_000;
+/** Maximum number of typed messages that are remembered as unheard. */
+const UNHEARD_MAX = 1_000;
 
 /** A message as the chat shows it: its newest version. */
 export interface ShownMessage {
@@ -45,6 +47,8 @@ export class ChatView {
   readonly #log: SentEvent[] = [];
   /** The channels of members' events. */
   readonly #channels = new Set<string>();
+  /** The channels of the newest unheard messages, by the entry ids of their events. */
+  readonly #unheard = new Map<string, string>();
   /** The id of the newest message that was forgotten. Later messages have higher ids. */
   #forgottenId = "";
 
@@ -70,6 +74,30 @@ export class ChatView {
   /** Makes a channel known to the game. */
   addChannel(id: string): void {
     if (this.#channels.size < CHANNELS_MAX) this.#channels.add(id);
+  }
+
+  /**
+   * Notes that a member has typed a message. The message is unheard if no message that the member sees there awaits a
+   * reply: many bridges do not report it.
+   */
+  noteTyped(entryId: string, channel: string, userId: string): void {
+    if (channel.startsWith(DM_PREFIX)) return;
+    const isAwaited = this.messages.some(
+      ({ place, to, awaitsReply }) => awaitsReply && place === channel && (to === undefined || to === userId),
+    );
+    if (isAwaited) return;
+    this.#unheard.set(entryId, channel);
+    if (this.#unheard.size <= UNHEARD_MAX) return;
+    const [oldest = ""] = this.#unheard.keys();
+    this.#unheard.delete(oldest);
+  }
+
+  /** Adds a finding if an unheard message led to an event. */
+  checkHeard(entryId: string, type: string): void {
+    const channel = this.#unheard.get(entryId);
+    if (channel === undefined) return;
+    const detail = `a ${type} follows a message that a member typed in the channel "${channel}", where no message awaits a reply`;
+    this.#findings.add("unheard-message", detail);
   }
 
   show(sent: SentEvent, expiresAtMs: number | null): void {

@@ -42,6 +42,11 @@ const RULES = {
     severity: "advice",
     advice: "post only in channels that occurred in an event: the chat may have no other channels",
   },
+  "unheard-message": {
+    severity: "advice",
+    advice:
+      "set awaits_reply on each message that members answer by typing: many bridges report what members type in a channel only while such a message waits",
+  },
   "dead-letter": { severity: "advice", advice: "find out why the game could not process the event" },
   "lost-backlog": {
     severity: "advice",

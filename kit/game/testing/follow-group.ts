@@ -10,6 +10,10 @@ import { spreadShards, type OwnedShard } from "./shard-owners";
 
 /** The number of shards of the installation. */
 export const SHARDS = 16;
+
+/** Returns the id that core would give to the entry of the event at this position. */
+export const entryIdAt = (position: number): string => `${position}-0`;
+
 /** Maximum number of unacked events of a group. The group loses its oldest undelivered event when there are more. */
 const BACKLOG_MAX = 10_000;
 
@@ -104,7 +108,7 @@ export class FollowGroup {
     const shard = shardOf(received.workspaceId, SHARDS);
     this.#insert({
       position,
-      deliveryId: deliveryId(shard, `${position}-0`),
+      deliveryId: deliveryId(shard, entryIdAt(position)),
       received,
       traceparent,
       attempt: 0,

@@ -7,7 +7,14 @@ import { inboundFault } from "../../check/inbound-fields";
 import type { GameClock } from "../clock";
 import { ChatView, type SentEvent, type ShownMessage } from "./chat-view";
 import { Findings, type Finding, type Occurrence } from "./findings";
-import { FollowGroup, type End, type MemoryStream, type Send, type StreamOpen } from "./follow-group";
+import {
+  entryIdAt,
+  FollowGroup,
+  type End,
+  type MemoryStream,
+  type Send,
+  type StreamOpen,
+} from "./follow-group";
 import { MemoryPublisher, type PublishedWorkspace } from "./memory-publisher";
 
 export type { SentEvent, ShownMessage } from "./chat-view";
@@ -135,6 +142,8 @@ export class MemoryCore {
     this.#dropOldGroups();
     workspace.view.addChannel(event.channel?.id ?? "");
     const position = ++this.#received;
+    if (event.kind?.$case === "message")
+      workspace.view.noteTyped(entryIdAt(position), event.channel?.id ?? "", event.user?.id ?? "");
     const received = { workspaceId: id, receivedAt: new Date(this.#clock.now()), event };
     for (const group of this.#groups.values()) group.append(position, received, traceparent);
   }

@@ -96,6 +96,8 @@ export class MemoryPublisher {
       findings.add("stale-event", `the fence of a ${type} of workspace ${workspaceId} is stale`);
       return STALE;
     }
+    const cause = publication.fence?.delivery;
+    if (cause !== undefined) workspace.view.checkHeard(cause.entryId, type);
     workspace.lastSequence += 1;
     const sequence = workspace.lastSequence;
     const expiresAt = expiresAtMs === null ? undefined : new Date(expiresAtMs);

@@ -451,6 +451,43 @@ describe("report", () => {
     expect(codes(core)).toEqual(["no-fence", "long-text", "unknown-channel"]);
   });
 
+  const AWAITING = {
+    id: "",
+    kind: MessageKind.QUESTION,
+    text: "Which word?",
+    rows: [],
+    data: undefined,
+    awaitsReply: true,
+  };
+  const asked = (channel: string): OutboundEvent["content"] => ({
+    $case: "messageCreate",
+    value: { channel, message: AWAITING },
+  });
+  const askedOnly = (user: string): OutboundEvent["content"] => ({
+    $case: "messageEphemeral",
+    value: { channel: "room", user, message: AWAITING },
+  });
+  it.each([
+    ["no message awaits a reply", "room", [], ["unheard-message"]],
+    ["a message of the channel awaits a reply", "room", [asked("room")], []],
+    ["a message of another channel awaits a reply", "room", [asked("hall")], ["unheard-message"]],
+    ["a message for this member awaits a reply", "room", [askedOnly("ada")], []],
+    ["a message for another member awaits a reply", "room", [askedOnly("bo")], ["unheard-message"]],
+    ["the member writes in a DM", "dm:ada", [], []],
+  ])("gives advice about events that follow a typed message: %s", (_when, channel, shown, found) => {
+    const { core, follow } = setUp();
+    const a = follow();
+    for (const known of ["room", "hall"]) core.workspace(ONE)?.addChannel(known);
+    for (const content of shown) {
+      core.publish([OutboundEvent.fromPartial({ workspaceId: ONE, idempotencyKey: "question", content })]);
+    }
+    core.receive(ONE, typed("tiger", channel));
+    const fence = { streamId: a.stream.streamId, deliveryId: a.id("tiger"), attempt: 1 };
+    core.publish([create("Yes!", { fence, idempotencyKey: "answer" })]);
+    a.stream.ack([a.id("tiger")]);
+    expect(codes(core).filter((code) => code !== "no-fence")).toEqual(found);
+  });
+
   it("counts the cases of a finding", () => {
     const { core } = setUp();
     core.publish([create(" "), create(" ")]);
