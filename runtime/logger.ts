@@ -28,7 +28,8 @@ const KINDS_MAX = 256;
  * Entries with the same level, message, `where` and `by` (the name of a token) are one kind. Each minute, at most
  * `REPEATS_MAX` entries of a kind are written; further entries are suppressed, and one more entry says how many. This
  * limits how much a hostile or broken client can add to the log. Fatal entries are always written. At level `debug` or
- * `trace`, every entry is written. Core and the edge write no entries of these two levels, and no program writes entries of the level `trace`.
+ * `trace`, every entry is written. Core and the edge write no entries of these two levels, and no program writes entries
+ * of the level `trace`.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";
