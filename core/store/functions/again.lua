@@ -36,7 +36,7 @@ register('send_again', function(keys, args)
   queue.close()
   if redis.call('LLEN', again) > 0 then
     redis.call('LTRIM', again, -@SENT_AGAIN_MAX@, -1)
-    outlive(again, LOGGED_SECONDS)
+    if outlive(again, LOGGED_SECONDS) then drop_old_lines(again, '^(%d+)') end
   end
   return answers
 end)

@@ -37,6 +37,17 @@ local function next_poll_id(now, last)
   return digits(now / 1000) .. '-' .. POLL_NUMBER_MIN
 end
 
+-- Removes the lines that are too old from the start of a list whose expiry has just been renewed: the expiry is for the
+-- whole list. `pattern` captures the time of a line in ms.
+local function drop_old_lines(key, pattern)
+  local cutoff = clock() / 1000 - LOGGED_SECONDS * 1000
+  local line = redis.call('LINDEX', key, 0)
+  while line and tonumber(string.match(line, pattern)) < cutoff do
+    redis.call('LPOP', key)
+    line = redis.call('LINDEX', key, 0)
+  end
+end
+
 -- Adds a line. `last` is the line before, if the caller has read it ('' for none).
 local function add_polls(prefix, workspace, line, last)
   local key = prefix .. ':polls:' .. workspace
@@ -44,7 +55,7 @@ local function add_polls(prefix, workspace, line, last)
   if more > 0 then redis.call('LPOP', key, digits(more)) end
   -- `outlive` keeps the list for an hour longer than required, so it is not called for each line.
   if not last or string.sub(last, 1, RENEWED_DIGITS) ~= string.sub(line, 1, RENEWED_DIGITS) then
-    outlive(key, LOGGED_SECONDS)
+    if outlive(key, LOGGED_SECONDS) then drop_old_lines(key, '^%S+ %d+ (%d+)') end
   end
 end
 

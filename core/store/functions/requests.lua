@@ -62,6 +62,19 @@ end
 -- the bucket> <sample as JSON>'. The first sample of a class in each bucket is logged.
 -- Core logs later ones within about a minute with `log_requests`.
 local SAMPLE_SECONDS = 86400
+local SAMPLE_BUCKETS = SAMPLE_SECONDS * MICROSECONDS / BUCKET_US
+
+-- Returns whether a stored sample is too old. The expiry is for the whole hash, so it does not remove a single sample.
+local function is_old_sample(stored, number)
+  return tonumber(string.match(stored, '^%d+')) <= number - SAMPLE_BUCKETS
+end
+
+local function drop_old_samples(key, number)
+  local samples = redis.call('HGETALL', key)
+  for i = 1, #samples, 2 do
+    if is_old_sample(samples[i + 1], number) then redis.call('HDEL', key, samples[i]) end
+  end
+end
 
 -- Returns whether a write was not logged.
 local function keep_samples(prefix, workspace, number, samples)
@@ -73,7 +86,12 @@ local function keep_samples(prefix, workspace, number, samples)
     end
     local stored = redis.call('HGET', key, samples[i])
     local is_new = not stored or string.match(stored, '^%d+') ~= digits(number)
-    if is_new then write() else write_unlogged(write) end
+    if is_new then
+      write()
+      drop_old_samples(key, number)
+    else
+      write_unlogged(write)
+    end
     has_unlogged = has_unlogged or not is_new
   end
   return has_unlogged
@@ -133,5 +151,9 @@ end, { 'no-writes' })
 
 -- Reads the requests of one workspace. ARGV: workspace. Returns {buckets as in read_hours, samples}.
 register('read_requests', function(keys, args)
-  return { hour_of(keys[1], args[1]), redis.call('HVALS', refused_key(keys[1], args[1])) }
+  local number, samples = math.floor(clock() / BUCKET_US), {}
+  for _, stored in ipairs(redis.call('HVALS', refused_key(keys[1], args[1]))) do
+    if not is_old_sample(stored, number) then samples[#samples + 1] = stored end
+  end
+  return { hour_of(keys[1], args[1]), samples }
 end, { 'no-writes' })

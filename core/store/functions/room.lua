@@ -4,14 +4,20 @@
 -- games. An event that no group has acked never leaves. If a log at its bound contains only such events, the log is
 -- full, and `append` rejects new events.
 
--- Trims the log of inbound events. Redis removes only whole nodes of the stream, so most calls remove nothing. The key
--- `:infirst` stores the id of the first entry that was left after the last trimming by this function. The lost entries
--- below this id are already counted, so each lost entry is counted only once. `...` stands for the arguments of XTRIM
--- that follow the key. Returns {count, group} of the lost entries; nil when none were lost.
-local function trim_inbound(prefix, ...)
+-- Default number of entries in a node of a stream. With `~`, Redis removes only whole nodes, and stops before a node that
+-- would exceed the LIMIT.
+local NODE_ENTRIES = 100
+-- Maximum number of entries that one call removes because of their age.
+local OLD_AT_ONCE = 10000
+
+-- Trims the log of inbound events. The key `:infirst` stores the id of the first entry that was left after the last
+-- trimming by this function. The lost entries below this id are already counted, so each lost entry is counted only
+-- once. `trim` trims the log, and returns the number of removed entries. Returns {count, group} of the lost entries; nil
+-- when none were lost.
+local function trim_inbound(prefix, trim)
   local log = prefix .. ':in'
   local groups = groups_of(log)
-  local trimmed = redis.call('XTRIM', log, ...)
+  local trimmed = trim(log)
   if trimmed == 0 then return nil end
   local lost, group = count_lost(log, redis.call('GET', prefix .. ':infirst') or '-', trimmed, groups)
   local left = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
@@ -52,10 +58,6 @@ local function is_limited(group, limited)
   return false
 end
 
--- Default number of entries in a node of a stream. Redis removes only whole nodes, and stops before a node that would
--- exceed the LIMIT.
-local NODE_ENTRIES = 100
-
 -- Removes about `count` entries that at least one group has acked. If there is no group, removes the oldest entries,
 -- because no follower can ever read them. A group of a limited token acks the events of other workspaces without
 -- delivering them, so such a group counts only if there is no other group. Returns the same as trim_inbound.
@@ -67,8 +69,10 @@ local function trim_behind(prefix, count, limited)
     elseif not most or is_before(most, id) then most = id end
   end)
   most = most or mostLimited
-  if not most then return trim_inbound(prefix, 'MAXLEN', '~', math.max(0, redis.call('XLEN', prefix .. ':in') - count)) end
-  return trim_inbound(prefix, 'MINID', '~', most, 'LIMIT', count + NODE_ENTRIES)
+  return trim_inbound(prefix, function(log)
+    if most then return redis.call('XTRIM', log, 'MINID', '~', most, 'LIMIT', count + NODE_ENTRIES) end
+    return redis.call('XTRIM', log, 'MAXLEN', '~', math.max(0, redis.call('XLEN', log) - count))
+  end)
 end
 
 -- The bytes of a log are counted in slices, which are in the memory of the functions. A slice records the number
@@ -183,5 +187,12 @@ register('tidy_inbound', function(keys, args)
   local prefix = keys[1]
   if redis.call('XLEN', prefix .. ':in') == 0 then return {} end
   trim_acked(prefix)
-  return trim_inbound(prefix, 'MINID', '~', digits((math.floor(clock() / MICROSECONDS) - tonumber(args[1])) * 1000)) or {}
+  local least = digits((math.floor(clock() / MICROSECONDS) - tonumber(args[1])) * 1000)
+  return trim_inbound(prefix, function(log)
+    local trimmed = redis.call('XTRIM', log, 'MINID', '~', least, 'LIMIT', OLD_AT_ONCE)
+    if trimmed > OLD_AT_ONCE - NODE_ENTRIES then return trimmed end
+    -- All whole nodes of old entries are removed. A node of a quiet shard can span days, so the start of the next one
+    -- is removed too.
+    return trimmed + redis.call('XTRIM', log, 'MINID', least)
+  end) or {}
 end, { 'allow-oom' })
