@@ -148,12 +148,12 @@ export function byShard<Each extends { readonly shard: number }>(
 
 function settle<Item, Output>(waiting: readonly Waiting<Item, Output>[], outputs: readonly Output[]): void {
   for (const [i, { call, place }] of waiting.entries()) {
-    const output = outputs[i];
-    if (output === undefined) {
+    if (i >= outputs.length) {
       call.reject(new Error("the store returned fewer outputs than items"));
       continue;
     }
-    call.outputs[place] = output;
+    // An output can be undefined, e.g. the state of a workspace that does not exist.
+    call.outputs[place] = outputs[i] as Output;
     call.left -= 1;
     if (call.left === 0) call.resolve(call.outputs);
   }

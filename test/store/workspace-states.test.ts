@@ -369,6 +369,16 @@ test("a call computes a bounded number of states, however many are due", async (
   await store.redis.command(turns, ["DEL", turns]);
 });
 
+test("a workspace that does not exist has no state, and is in no list, also for a token that is limited to it", async () => {
+  const { id } = await add();
+  const deleted = "00000000-0000-4000-8000-000000000009";
+  expect((await store.workspaceStates.read([deleted, id])).map((standing) => standing.id)).toEqual([id]);
+  const only = new Set([deleted, id]);
+  expect(await store.workspaceStates.list(10, undefined, ALL, only)).toEqual({ ids: [id], next: undefined });
+  const counts = await store.workspaceStates.count(only);
+  expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(1);
+});
+
 test("an element of the list of all workspaces that has no workspace does not keep the index incomplete", async () => {
   const { id } = await add();
   const prefix = store.keys.prefixOf(id);
