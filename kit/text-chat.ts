@@ -39,7 +39,10 @@ const HINT_GAP_MS = 10_000;
 const EXPLAIN_GAP_MS = 10 * 60_000;
 /** Maximum number of explanations that are remembered: a few kinds for each member. */
 const EXPLAINED_MAX = 5_000;
-/** A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation. */
+/**
+ * A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation, of a
+ * whole channel, or for only one member of a channel.
+ */
 const PROMPTS_SEEN = 5;
 /** Maximum number of channels that a hint names. */
 const CHANNELS_NAMED = 3;
@@ -112,13 +115,13 @@ export class TextChat {
     const number = readChoice(text, this.#settings);
     const pressed = number === undefined ? undefined : await this.#press(line, channel.id, number, prefix);
     if (pressed?.isChoice) return pressed.hint;
-    if (!this.#isTextAwaited(line.user.id, channel.id)) {
+    // A bare number that is a choice of the newest message is not an answer to an older prompt.
+    if (number === undefined && !this.#isTextAwaited(line.user.id, channel.id, 1)) {
       const [newest] = this.#visibleTo(line.user.id, channel.id);
-      const isBare = number === undefined && hasChoice(newest, readChoice(text, this.#settings, true));
-      return isBare
-        ? { type: "explanation", kind: "no-prefix", text: `To answer, type ${prefix}${text}.` }
-        : undefined;
+      if (hasChoice(newest, readChoice(text, this.#settings, true)))
+        return { type: "explanation", kind: "no-prefix", text: `To answer, type ${prefix}${text}.` };
     }
+    if (!this.#isTextAwaited(line.user.id, channel.id)) return undefined;
     return number === undefined
       ? unsent(this.#bridge.message({ ...head(line), channel, text }))
       : {
@@ -194,11 +197,12 @@ export class TextChat {
     return { isChoice: true, hint: { type: "fault", text } };
   }
 
-  /** Whether the newest message for the whole channel, or the newest one for only this member, waits for text. */
-  #isTextAwaited(userId: string, channel: string): boolean {
+  /** Whether one of the newest messages for the whole channel, or for only this member, waits for text. */
+  #isTextAwaited(userId: string, channel: string, among = PROMPTS_SEEN): boolean {
     const visible = this.#visibleTo(userId, channel);
-    const newest = (isOwn: boolean) => visible.find(({ user }) => (user !== null) === isOwn);
-    return [newest(false), newest(true)].some((shown) => shown?.message.awaitsReply === true);
+    const newest = (isOwn: boolean) =>
+      visible.filter(({ user }) => (user !== null) === isOwn).slice(0, among);
+    return [...newest(false), ...newest(true)].some(({ message }) => message.awaitsReply);
   }
 
   #visibleTo(userId: string, channel: string): readonly ShownMessage[] {

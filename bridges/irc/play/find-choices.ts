@@ -1,6 +1,9 @@
 import { dmChannel, type ShownMessage } from "chat-bridge-kit";
 import { choicesOf } from "../text/choices-line";
 
+/** A prompt waits only while it is among this many of the newest messages for a whole channel, or for only one member. */
+const PROMPTS_SEEN = 5;
+
 /** The fields of a message that are needed to read answers. */
 export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;
 
@@ -83,17 +86,32 @@ function isSeenAfter({ messageId, atMs }: Closing, shown: SentMessage, view: Sho
 }
 
 /**
- * Returns whether text that a member types can answer a prompt. The prompt must be the newest message for the whole
- * channel, or the newest message for only this member.
+ * Returns whether text that a member types can answer a prompt. The prompt must be one of the newest messages for the
+ * whole channel, or for only this member. `number` is the text as a number, if it is one: a choice of the newest message
+ * is not an answer to an older prompt.
  */
-export function isPromptWaiting(view: ShownView, channel: string, userId: string): boolean {
+export function isPromptWaiting(
+  view: ShownView,
+  channel: string,
+  userId: string,
+  number: number | undefined,
+): boolean {
+  if (promptsFor(view, channel, userId, 1).length > 0) return true;
+  if (number !== undefined && isNewestChoice(view, channel, userId, number)) return false;
   return promptsFor(view, channel, userId).length > 0;
 }
 
-function promptsFor(view: ShownView, channel: string, userId: string): readonly SentMessage[] {
+function promptsFor(
+  view: ShownView,
+  channel: string,
+  userId: string,
+  among = PROMPTS_SEEN,
+): readonly SentMessage[] {
   const visible = visibleTo(view, channel, userId);
-  const newest = [true, false].map((isOwn) => visible.find(({ user }) => (user !== null) === isOwn));
-  return newest.filter((shown) => shown !== undefined).filter(({ message }) => message.awaitsReply);
+  const newest = [true, false].flatMap((isOwn) =>
+    visible.filter(({ user }) => (user !== null) === isOwn).slice(0, among),
+  );
+  return newest.filter(({ message }) => message.awaitsReply);
 }
 
 /** Returns whether a number is a choice of the newest message of a channel. */

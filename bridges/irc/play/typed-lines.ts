@@ -79,7 +79,8 @@ class TypedLines {
     const number = readChoice(text, settings);
     if (command !== undefined) await this.#command(line, channel, command);
     else if (number !== undefined) await this.#number(number, channel.id, line);
-    else if (isPromptWaiting(view, channel.id, member.id)) return this.#send(line, channel, text);
+    else if (isPromptWaiting(view, channel.id, member.id, readChoice(text, settings, true)))
+      return this.#send(line, channel, text);
     else this.#bareNumber(member, channel.id, text);
     if (command !== undefined || number !== undefined) onTyped?.(member, channel.id);
   }

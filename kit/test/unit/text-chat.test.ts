@@ -76,13 +76,27 @@ test("a number that is no choice is explained, and !3 in a channel without choic
   expect([...sent, ...without.sent]).toEqual([]);
 });
 
-test("text is sent only while the newest message waits for it, and a private receipt does not end the wait", async () => {
-  const waiting = setUp([{ awaitsReply: true }, { user: ANN.id }]);
-  expect(await waiting.types("42")).toBeUndefined();
-  expect(waiting.sent).toEqual([{ type: "message", channel: QUIZ, user: ANN, text: "42" }]);
-  const over = setUp([{ awaitsReply: true }, {}]);
+test("text is sent only while one of the five newest messages waits for it, and private receipts do not end the wait", async () => {
+  const prompt = { awaitsReply: true };
+  const newer = (count: number, more: { readonly user?: string } = {}) =>
+    Array.from({ length: count }, () => more);
+  for (const messages of [[prompt], [prompt, ...newer(4)], [prompt, ...newer(9, { user: ANN.id })]]) {
+    const waiting = setUp(messages);
+    expect(await waiting.types("42")).toBeUndefined();
+    expect(waiting.sent).toEqual([{ type: "message", channel: QUIZ, user: ANN, text: "42" }]);
+  }
+  const over = setUp([prompt, ...newer(5)]);
   expect(await over.types("42")).toBeUndefined();
   expect(over.sent).toEqual([]);
+});
+
+test("a number without the prefix that is a choice of the newest message does not answer an older prompt", async () => {
+  const { sent, types } = setUp([{ awaitsReply: true }, choices("a", "b")]);
+  expect(await types("2")).toBe("To answer, type !2.");
+  expect(sent).toEqual([]);
+  await types("3");
+  await types("two");
+  expect(sent).toMatchObject([{ text: "3" }, { text: "two" }]);
 });
 
 // time: controlled

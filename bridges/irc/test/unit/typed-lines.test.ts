@@ -93,14 +93,28 @@ test("a number that matches no choice gets one hint, and a number gets none if t
   expect([sent, without.sent, without.hints]).toEqual([[], [], []]);
 });
 
-test("other text in a channel is sent only while the newest message waits for text", async () => {
+test("other text in a channel is sent only while one of the five newest messages waits for text", async () => {
   const prompt = shown("prompt", { awaitsReply: true });
-  const waiting = setUp([shown("receipt", { user: ANN.id }), prompt]);
-  await waiting.types("42");
-  expect(waiting.sent).toEqual([{ type: "message", channel: GAMES, user: ANN, text: "42" }]);
-  const over = setUp([shown("end", {}), prompt]);
+  const newer = (count: number, more: { readonly user?: string } = {}) =>
+    Array.from({ length: count }, (_, i) => shown(`newer ${i}`, more));
+  for (const messages of [[prompt], [...newer(4), prompt], [...newer(9, { user: ANN.id }), prompt]]) {
+    const waiting = setUp(messages);
+    await waiting.types("42");
+    expect(waiting.sent).toEqual([{ type: "message", channel: GAMES, user: ANN, text: "42" }]);
+  }
+  const over = setUp([...newer(5), prompt]);
   await over.types("42");
   expect(over.sent).toEqual([]);
+});
+
+test("a number without the prefix that is a choice of the newest message does not answer an older prompt", async () => {
+  const messages = [shown("choices", { buttons: choices("a", "b") }), shown("prompt", { awaitsReply: true })];
+  const { sent, hints, types } = setUp(messages);
+  await types("2");
+  expect([sent, hints]).toEqual([[], ["To answer, type !2."]]);
+  await types("3");
+  await types("two");
+  expect(sent).toMatchObject([{ text: "3" }, { text: "two" }]);
 });
 
 test("in a private message, text is always sent, and a number without prefix presses a choice", async () => {
