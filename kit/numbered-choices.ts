@@ -32,20 +32,30 @@ export function numberedChoices(rows: readonly (readonly Button[])[]): readonly 
 
 /**
  * Returns a line of plain text for each button: "1. Join" for an action, and "Read more: https://…" for a link. With a
- * `prefix`, e.g. "!", a last line says how members answer: "(answer with !1 to !4)".
+ * `prefix`, e.g. "!", a last line says how members answer: "(answer with !1 to !4)", or, if the message also awaits a
+ * reply, "(press with !1 to !4, or type your answer)".
  */
-export function choiceLines(rows: readonly (readonly Button[])[], prefix?: string): readonly string[] {
+export function choiceLines(
+  rows: readonly (readonly Button[])[],
+  prefix?: string,
+  awaitsReply = false,
+): readonly string[] {
   const choices = numberedChoices(rows);
   const lines = choices.map((choice) =>
     choice.number === undefined ? `${choice.label}: ${choice.url}` : `${choice.number}. ${choice.label}`,
   );
   const count = choices.filter(({ number }) => number !== undefined).length;
-  return prefix === undefined || count === 0 ? lines : [...lines, `(${howToAnswer(count, prefix)})`];
+  return prefix === undefined || count === 0
+    ? lines
+    : [...lines, `(${howToAnswer(count, prefix, awaitsReply)})`];
 }
 
-/** Returns the instruction for `count` choices, e.g. "answer with !1 to !4". */
-export function howToAnswer(count: number, prefix: string): string {
+/**
+ * Returns the instruction for `count` choices, e.g. "answer with !1 to !4". If the message also awaits a reply, the
+ * choices are not the answer: "press with !1 to !4, or type your answer".
+ */
+export function howToAnswer(count: number, prefix: string, awaitsReply = false): string {
   const last = `${prefix}${count}`;
-  if (count === 1) return `answer with ${last}`;
-  return `answer with ${prefix}1 ${count === 2 ? "or" : "to"} ${last}`;
+  const numbers = count === 1 ? last : `${prefix}1 ${count === 2 ? "or" : "to"} ${last}`;
+  return awaitsReply ? `press with ${numbers}, or type your answer` : `answer with ${numbers}`;
 }

@@ -152,22 +152,28 @@ export class TextChat {
     const fault = await unsent(this.#bridge.message({ ...head(line), channel, text }));
     if (fault !== undefined) return fault;
     if (shown.slice(0, PROMPTS_SEEN).some(({ message }) => message.awaitsReply)) return undefined;
-    const where = number === undefined ? "" : this.#whereToType(line, number);
-    return where === ""
-      ? {
-          type: "explanation",
-          kind: "no-question",
-          text: `No question waits for an answer here. ${howToPlay}`,
-        }
-      : {
-          type: "explanation",
-          kind: "private-number",
-          text: `Numbers count in the ${this.#channelWord} of the question: type ${where}.`,
-        };
+    const where = this.#whereToType(line, number);
+    if (where === "") {
+      const says = `No question waits for an answer here. ${howToPlay}`;
+      return { type: "explanation", kind: "no-question", text: says };
+    }
+    const [kind, what] =
+      number === undefined
+        ? (["private-text", "Answers"] as const)
+        : (["private-number", "Numbers"] as const);
+    const says = `${what} count in the ${this.#channelWord} of the question: type ${where}.`;
+    return { type: "explanation", kind, text: says };
   }
 
-  /** Returns how a member can type a number in the channels with an open question; "" if there is no such question. */
-  #whereToType({ user, sharedChannels = [] }: TypedLine, number: number): string {
+  /**
+   * Returns how a member can type a number, or a text if `number` is undefined, in the channels with an open question; ""
+   * if there is no such question.
+   */
+  #whereToType({ user, sharedChannels = [] }: TypedLine, number: number | undefined): string {
+    if (number === undefined) {
+      const names = namesOf(sharedChannels.filter(({ id }) => this.#isTextAwaited(user.id, id)));
+      return names && `yours in ${names}`;
+    }
     const hasChoices = ({ id }: SharedChannel): boolean =>
       this.#visibleTo(user.id, id).some(({ message }) => highestChoice(message.buttons) > 0);
     const choices = namesOf(sharedChannels.filter(hasChoices));

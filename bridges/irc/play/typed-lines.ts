@@ -1,8 +1,8 @@
-import { dmChannel, type Bridge } from "chat-bridge-kit";
+import { dmChannel, howToAnswer, type Bridge } from "chat-bridge-kit";
 import { readChoice, readCommand, type Logger } from "chat-bridge-runner";
 import { LRUCache } from "lru-cache";
 import type { MemberIdentity } from "../state/members";
-import { choicesOf, howToAnswer } from "../text/choices-line";
+import { choicesOf } from "../text/choices-line";
 import { plainText } from "../text/plain-text";
 import {
   isNewestChoice,
@@ -102,19 +102,27 @@ class TypedLines {
     await this.#send(line, place, text);
     // A game that has written to the member may be waiting for this text.
     if (isTalking(view, member.id)) return;
-    const where = number === undefined ? "" : this.#whereToType(member, number);
+    const where = this.#whereToType(member, number);
+    const what = number === undefined ? "Answers" : "Numbers";
     this.#tell(
       member,
       where === ""
         ? `No question waits for an answer here. ${this.#howToPlay(member)}`
-        : `Numbers count in the channel of the question: type ${where}.`,
+        : `${what} count in the channel of the question: type ${where}.`,
     );
   }
 
-  /** Returns how a member can type a number in the channels with an open question; "" if there is no such question. */
-  #whereToType(member: MemberIdentity, number: number): string {
+  /**
+   * Returns how a member can type a number, or a text if `number` is undefined, in the channels with an open question; ""
+   * if there is no such question.
+   */
+  #whereToType(member: MemberIdentity, number: number | undefined): string {
     const { settings, view, sharedChannels } = this.#options;
     const channels = sharedChannels?.(member) ?? [];
+    if (number === undefined) {
+      const names = namesOf(channels.filter(({ id }) => isPromptWaiting(view, id, member.id, undefined)));
+      return names && `yours in ${names}`;
+    }
     const typeOf = ({ id }: SharedChannel) => meaningOfNumber(view, id, member.id).type;
     const withType = (type: string): string => namesOf(channels.filter((each) => typeOf(each) === type));
     const [choices, prompts] = [withType("choice"), withType("no choices")];

@@ -1,4 +1,4 @@
-import { numberedChoices, type Button, type Choice } from "chat-bridge-kit";
+import { howToAnswer, numberedChoices, type Button, type Choice } from "chat-bridge-kit";
 import { withoutControls } from "./styled-lines";
 
 type Rows = readonly (readonly Button[])[];
@@ -11,18 +11,11 @@ export function choicesOf(rows: Rows): readonly ActionChoice[] {
 }
 
 /** Returns a line with the numbered choices and with an instruction for answers; undefined if there are no choices. */
-export function choicesLine(rows: Rows, prefix: string): string | undefined {
+export function choicesLine(rows: Rows, prefix: string, awaitsReply = false): string | undefined {
   const choices = choicesOf(rows);
   if (choices.length === 0) return undefined;
   const labels = choices.map(({ number, label }) => `${number} ${withoutControls(label)}`);
-  return `${labels.join("  ")}  (${howToAnswer(choices.length, prefix)})`;
-}
-
-/** Returns the instruction for `count` choices, e.g. "answer with !1 to !4". */
-export function howToAnswer(count: number, prefix: string): string {
-  const last = `${prefix}${count}`;
-  if (count === 1) return `answer with ${last}`;
-  return `answer with ${prefix}1 ${count === 2 ? "or" : "to"} ${last}`;
+  return `${labels.join("  ")}  (${howToAnswer(choices.length, prefix, awaitsReply)})`;
 }
 
 /** Returns a line for each button that opens a URL. */

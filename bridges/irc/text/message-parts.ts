@@ -32,7 +32,7 @@ const SHAPES: Readonly<Record<Block["type"], Shape>> = {
 
 /** Returns the parts of a message from top to bottom. */
 export function messageParts(message: Message, { isStyled, prefix }: TextOptions): readonly Part[] {
-  const choices = choicesLine(message.buttons, prefix);
+  const choices = choicesLine(message.buttons, prefix, message.awaitsReply);
   const parts: Part[] = [
     ...parseMessageText(message.text).map((block): Part => {
       return { type: "block", lines: linesOf(block, isStyled), shape: SHAPES[block.type] };

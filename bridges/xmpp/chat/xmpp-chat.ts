@@ -123,7 +123,9 @@ export class XmppChat implements BridgeChat {
 
 /** Returns a message as text: the text with message styling, the address of the picture, and the choices. */
 export function messageText(message: Message, prefix: string): string {
-  const below = [message.image ?? [], ...choiceLines(message.buttons, prefix)].flat().join("\n");
+  const below = [message.image ?? [], ...choiceLines(message.buttons, prefix, message.awaitsReply)]
+    .flat()
+    .join("\n");
   const room = TEXT_MAX_BYTES - Buffer.byteLength(below);
   return [cut(toMarkdown(message.text, "xmpp"), room), below].filter((part) => part !== "").join("\n");
 }

@@ -22,5 +22,7 @@ test("with a prefix, the last line says how members answer", () => {
   expect(choiceLines(ROWS, "!").at(-1)).toBe("(answer with !1 or !2)");
   expect(choiceLines([[JOIN]], "#").at(-1)).toBe("(answer with #1)");
   expect(choiceLines([[JOIN, LEAVE, JOIN]], "!").at(-1)).toBe("(answer with !1 to !3)");
+  expect(choiceLines([[JOIN]], "!", true).at(-1)).toBe("(press with !1, or type your answer)");
+  expect(choiceLines(ROWS, "!", true).at(-1)).toBe("(press with !1 or !2, or type your answer)");
   expect(choiceLines([[RULES]], "!")).toEqual(["Read more: https://a.example/rules"]);
 });

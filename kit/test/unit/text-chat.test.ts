@@ -154,6 +154,13 @@ test.each<[string, readonly Shown[], string]>([
   expect(await setUp(messages).whispers("50", [QUIZ, CHESS])).toMatch(hint);
 });
 
+test("while a question of a room waits for text, a private text is explained with the room", async () => {
+  const { sent, whispers } = setUp([{ awaitsReply: true }, { channel: CHESS.id, ...choices("a") }]);
+  const hint = "Answers count in the room of the question: type yours in Quiz.";
+  expect(await whispers("ice cream", [QUIZ, CHESS])).toBe(hint);
+  expect(sent).toMatchObject([{ type: "message", channel: DM, text: "ice cream" }]);
+});
+
 test("private hints without known rooms name no room", async () => {
   const hint = "No question waits for an answer here. To play, type !play in a room.";
   expect(await setUp([]).whispers("hi")).toBe(hint);

@@ -71,6 +71,9 @@ test("an image, links and choices follow the text", () => {
     "1 A · Paris  2 B · Rome  (answer with !1 or !2)",
   ]);
   expect(choicesLine([[{ label: "Go", action: "go" }]], "")).toBe("1 Go  (answer with 1)");
+  expect(
+    linesOf({ text: "Which word?", buttons: [[{ label: "Hint", action: "h" }]], awaitsReply: true }),
+  ).toEqual(["Which word?", "1 Hint  (press with !1, or type your answer)"]);
 });
 
 /** The phases of a game, as the trivia game publishes them. */

@@ -216,6 +216,13 @@ test.each([
   }
 });
 
+test("while a question of a channel waits for text, the answer to a private text says where to type it", async () => {
+  const messages = [promptIn("#a"), choicesIn("#b")];
+  const { hints, whispers } = setUp(messages, {}, "accepted", { sharedChannels: () => SHARED });
+  await whispers("ice cream");
+  expect(hints).toEqual(["Answers count in the channel of the question: type yours in #A."]);
+});
+
 /** Controls the time. LRUCache treats the time 0, at which the controlled clock starts, as no time. */
 function startClock(): void {
   jest.useFakeTimers();

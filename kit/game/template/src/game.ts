@@ -14,7 +14,7 @@ const chosen = game.answer<string>("chosen", (turn, text, channel) => {
   turn.state[channel] = { word, hints: 1, card, timer: turn.after("60 s", timeUp(channel)) };
 });
 const shown = (word: string, hints: number): string =>
-  md`Which word is **${word.slice(0, hints).padEnd(word.length, "·")}**?`;
+  md`Which word is **${[...word].map((letter, at) => (at < hints ? letter : "·")).join("")}**?`;
 // Many bridges report what members type in a channel only while a message awaits a reply.
 const prompt = (text: string): Content => ({ text, buttons: [[hint("Hint")]], awaitsReply: true });
 const hint = game.action("hint", (turn) => {
