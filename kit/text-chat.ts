@@ -40,8 +40,8 @@ const EXPLAIN_GAP_MS = 10 * 60_000;
 /** Maximum number of explanations that are remembered: a few kinds for each member. */
 const EXPLAINED_MAX = 5_000;
 /**
- * A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation, of a
- * whole channel, or for only one member of a channel.
+ * A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation, or for a
+ * whole channel.
  */
 const PROMPTS_SEEN = 5;
 /** Maximum number of channels that a hint names. */
@@ -115,20 +115,15 @@ export class TextChat {
     const number = readChoice(text, this.#settings);
     const pressed = number === undefined ? undefined : await this.#press(line, channel.id, number, prefix);
     if (pressed?.isChoice) return pressed.hint;
-    // A bare number that is a choice of the newest message is not an answer to an older prompt.
-    if (number === undefined && !this.#isTextAwaited(line.user.id, channel.id, 1)) {
-      const [newest] = this.#visibleTo(line.user.id, channel.id);
-      if (hasChoice(newest, readChoice(text, this.#settings, true)))
-        return { type: "explanation", kind: "no-prefix", text: `To answer, type ${prefix}${text}.` };
+    const isNewest = this.#isTextAwaited(line.user.id, channel.id, 1);
+    if (number !== undefined) {
+      const says = `This question has no choices: type ${number} without ${prefix}.`;
+      return isNewest ? { type: "explanation", kind: "no-choices", text: says } : undefined;
     }
+    if (!isNewest && this.#isNewerChoice(line.user.id, channel.id, text))
+      return { type: "explanation", kind: "no-prefix", text: `To answer, type ${prefix}${text}.` };
     if (!this.#isTextAwaited(line.user.id, channel.id)) return undefined;
-    return number === undefined
-      ? unsent(this.#bridge.message({ ...head(line), channel, text }))
-      : {
-          type: "explanation",
-          kind: "no-choices",
-          text: `This question has no choices: type ${number} without ${prefix}.`,
-        };
+    return unsent(this.#bridge.message({ ...head(line), channel, text }));
   }
 
   async #private(line: TypedLine, text: string): Promise<Hint | undefined> {
@@ -178,7 +173,7 @@ export class TextChat {
       this.#visibleTo(user.id, id).some(({ message }) => highestChoice(message.buttons) > 0);
     const choices = namesOf(sharedChannels.filter(hasChoices));
     const prompts = namesOf(
-      sharedChannels.filter((each) => !hasChoices(each) && this.#isTextAwaited(user.id, each.id)),
+      sharedChannels.filter((each) => !hasChoices(each) && this.#isTextAwaited(user.id, each.id, 1)),
     );
     return [
       choices && `${this.#settings.COMMAND_PREFIX}${number} in ${choices}`,
@@ -199,16 +194,30 @@ export class TextChat {
     if (result.outcome !== "unknown-choice") return { isChoice: true, hint: faultOf(result.outcome) };
     const { highest } = result;
     if (highest === 0) return { isChoice: false, hint: undefined };
-    const text = `There is no choice ${number}: ${howToAnswer(highest, prefix)}.`;
+    const text = `There is no choice ${number}: ${howToAnswer(highest, prefix, this.#isTextAwaited(line.user.id, channel, 1))}.`;
     return { isChoice: true, hint: { type: "fault", text } };
   }
 
-  /** Whether one of the newest messages for the whole channel, or for only this member, waits for text. */
+  /**
+   * Whether a text is the number of a choice of the newest message, or of a message that is newer than the newest prompt:
+   * then it is not an answer to this prompt.
+   */
+  #isNewerChoice(userId: string, channel: string, text: string): boolean {
+    const number = readChoice(text, this.#settings, true);
+    const visible = this.#visibleTo(userId, channel);
+    const prompt = visible.findIndex(({ message }) => message.awaitsReply);
+    return visible.slice(0, Math.max(1, prompt)).some((shown) => hasChoice(shown, number));
+  }
+
+  /**
+   * Whether one of the newest messages for the whole channel, or the newest message for only this member, waits for text.
+   * A message for one member cannot be updated, so a later one ends its wait.
+   */
   #isTextAwaited(userId: string, channel: string, among = PROMPTS_SEEN): boolean {
     const visible = this.#visibleTo(userId, channel);
-    const newest = (isOwn: boolean) =>
-      visible.filter(({ user }) => (user !== null) === isOwn).slice(0, among);
-    return [...newest(false), ...newest(true)].some(({ message }) => message.awaitsReply);
+    const newest = (isOwn: boolean, most: number) =>
+      visible.filter(({ user }) => (user !== null) === isOwn).slice(0, most);
+    return [...newest(false, among), ...newest(true, 1)].some(({ message }) => message.awaitsReply);
   }
 
   #visibleTo(userId: string, channel: string): readonly ShownMessage[] {

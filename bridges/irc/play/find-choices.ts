@@ -1,7 +1,7 @@
 import { dmChannel, type ShownMessage } from "chat-bridge-kit";
 import { choicesOf } from "../text/choices-line";
 
-/** A prompt waits only while it is among this many of the newest messages for a whole channel, or for only one member. */
+/** A prompt waits only while it is among this many of the newest messages for a whole channel. */
 const PROMPTS_SEEN = 5;
 
 /** The fields of a message that are needed to read answers. */
@@ -77,7 +77,7 @@ export function meaningOfNumber(view: ShownView, channel: string, userId: string
   // While the bridge prints a prompt, members do not see it yet.
   const isSeen = (prompt: SentMessage): boolean =>
     !view.isHidden(prompt) && (closed === undefined || view.printedAtMs(prompt.messageId) !== Infinity);
-  if (promptsFor(view, channel, userId).some(isSeen)) return { type: "no choices" };
+  if (promptsFor(view, channel, userId, 1).some(isSeen)) return { type: "no choices" };
   return closed === undefined ? { type: "none" } : { type: "too late" };
 }
 
@@ -87,8 +87,8 @@ function isSeenAfter({ messageId, atMs }: Closing, shown: SentMessage, view: Sho
 
 /**
  * Returns whether text that a member types can answer a prompt. The prompt must be one of the newest messages for the
- * whole channel, or for only this member. `number` is the text as a number, if it is one: a choice of the newest message
- * is not an answer to an older prompt.
+ * whole channel, or the newest message for only this member. `number` is the text as a number, if it is one: a choice of
+ * a newer message is not an answer to the prompt.
  */
 export function isPromptWaiting(
   view: ShownView,
@@ -97,7 +97,13 @@ export function isPromptWaiting(
   number: number | undefined,
 ): boolean {
   if (promptsFor(view, channel, userId, 1).length > 0) return true;
-  if (number !== undefined && isNewestChoice(view, channel, userId, number)) return false;
+  const visible = visibleTo(view, channel, userId);
+  const newer = visible.slice(
+    0,
+    visible.findIndex(({ message }) => message.awaitsReply),
+  );
+  if (number !== undefined && newer.some(({ message }) => number <= choicesOf(message.buttons).length))
+    return false;
   return promptsFor(view, channel, userId).length > 0;
 }
 
@@ -108,10 +114,10 @@ function promptsFor(
   among = PROMPTS_SEEN,
 ): readonly SentMessage[] {
   const visible = visibleTo(view, channel, userId);
-  const newest = [true, false].flatMap((isOwn) =>
-    visible.filter(({ user }) => (user !== null) === isOwn).slice(0, among),
-  );
-  return newest.filter(({ message }) => message.awaitsReply);
+  const newest = (isOwn: boolean, most: number) =>
+    visible.filter(({ user }) => (user !== null) === isOwn).slice(0, most);
+  // A message for one member cannot be updated, so a later one ends its wait.
+  return [...newest(true, 1), ...newest(false, among)].filter(({ message }) => message.awaitsReply);
 }
 
 /** Returns whether a number is a choice of the newest message of a channel. */

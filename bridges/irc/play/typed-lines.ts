@@ -187,7 +187,7 @@ class TypedLines {
     const [chatMessageId] = shown.chatMessageIds;
     if (choice === undefined || chatMessageId === undefined) {
       const prefix = place.startsWith("dm:") ? "" : settings.COMMAND_PREFIX;
-      const how = howToAnswer(choices.length, prefix);
+      const how = howToAnswer(choices.length, prefix, shown.message.awaitsReply);
       return this.#tell(member, `There is no choice ${number}: ${how}.`, place);
     }
     const sending = untilKnown(shown.messageId).then(() =>

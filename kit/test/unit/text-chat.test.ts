@@ -99,6 +99,27 @@ test("a number without the prefix that is a choice of the newest message does no
   expect(sent).toMatchObject([{ text: "3" }, { text: "two" }]);
 });
 
+test("a number is for the choices that are newer than a prompt, also if a message without choices follows", async () => {
+  const { sent, types } = setUp([{ awaitsReply: true }, choices("a", "b", "c"), {}]);
+  expect(await types("3")).toBe("To answer, type !3.");
+  expect(sent).toEqual([]);
+});
+
+test("a number with the prefix is not explained by an older prompt", async () => {
+  const { sent, types } = setUp([{ awaitsReply: true }, {}]);
+  expect(await types("!2")).toBeUndefined();
+  expect(sent).toEqual([]);
+});
+
+test("a prompt for one member waits only until the next message for this member, because it cannot be updated", async () => {
+  const prompt = { awaitsReply: true, user: ANN.id };
+  const waiting = setUp([prompt, {}]);
+  await waiting.types("tiger");
+  const over = setUp([prompt, { user: ANN.id }]);
+  await over.types("tiger");
+  expect([waiting.sent.length, over.sent.length]).toEqual([1, 0]);
+});
+
 // time: controlled
 test("a member who types a number without the prefix learns once how to answer", async () => {
   const { sent, types } = setUp([choices("a", "b")]);

@@ -117,6 +117,24 @@ test("a number without the prefix that is a choice of the newest message does no
   expect(sent).toMatchObject([{ text: "3" }, { text: "two" }]);
 });
 
+test("an older prompt gets no number that is a choice of a newer message, and does not explain a number with the prefix", async () => {
+  const prompt = shown("prompt", { awaitsReply: true });
+  const between = setUp([shown("help", {}), shown("quiz", { buttons: choices("a", "b", "c") }), prompt]);
+  await between.types("3");
+  const late = setUp([shown("quiz", {}), prompt]);
+  await late.types("!2");
+  expect([between.sent, late.sent, late.hints]).toEqual([[], [], []]);
+});
+
+test("a prompt for one member waits only until the next message for this member, because it cannot be updated", async () => {
+  const prompt = shown("prompt", { awaitsReply: true, user: ANN.id });
+  const waiting = setUp([shown("newer", {}), prompt]);
+  await waiting.types("tiger");
+  const over = setUp([shown("saved", { user: ANN.id }), prompt]);
+  await over.types("tiger");
+  expect([waiting.sent.length, over.sent.length]).toEqual([1, 0]);
+});
+
 test("in a private message, text is always sent, and a number without prefix presses a choice", async () => {
   const offer = shown("offer", { channel: `dm:${ANN.id}`, buttons: choices("yes", "no") });
   const { sent, hints, whispers } = setUp([offer]);
