@@ -112,8 +112,8 @@ export class Lane {
   }
 
   /**
-   * Sends calls to core in one message, and opens a stream if necessary. No call may have an earlier deadline
-   * than a call that was sent before. They are rejected with `CoreUnavailable` when there is no answer.
+   * Sends calls to core in one message, and opens a stream if necessary. A call without an answer is rejected with
+   * `CoreUnavailable`. No call may have an earlier deadline than a call that was sent before.
    */
   send(calls: readonly UnsentCall[]): void {
     const numbered = calls.map(({ pending, call, traceparent }) => ({
