@@ -7,13 +7,15 @@ import { stemmer } from "stemmer";
 const ROOT = join(import.meta.dirname, "..");
 const HELP = `usage: npm run ask -- <question>
 
-Prints the rows of each page of docs/answers that fit the question best, and then the best sections of the guides and
-comments of the code, as file:line. Write a whole question or some words, e.g.:
+Prints the rows of docs/answers that fit the question best, best first, then the questions of further rows, and then
+the best sections of the guides and comments of the code, as file:line. Write a whole question or some words, e.g.:
 
   npm run ask -- is an event lost if the bridge answers 500
 `;
-/** Maximum number of rows to print from each page of answers, the best page first. */
-const ANSWERS_SHOWN = [4, 3, 3, 3];
+/** Maximum number of rows of answers to print whole. */
+const ANSWERS_SHOWN = 10;
+/** Maximum number of further rows of which only the question is printed. */
+const QUESTIONS_SHOWN = 20;
 const PLACES_SHOWN = 6;
 const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
 const COMMENT = /^\s*(?:\/\*\*?|\*\/?|\/\/|--|#)\s?(.*?)(?:\*\/)?$/;
@@ -58,6 +60,18 @@ const SYNONYMS = new Map(
     "know knew known",
     "come came",
     "break broke broken",
+    "ping mention tag",
+    "picture image photo",
+    "big large huge size",
+    "healthy health",
+    "player member user",
+    "quick fast",
+    "laptop computer machine",
+    "temporarily pause suspend",
+    "spec specification contract",
+    "copy backup",
+    "wrong invalid incorrect",
+    "authenticate authentication auth login",
   ].flatMap((line) => {
     const [first, ...others] = line.split(" ").map((word) => stemmer(word));
     return others.map((other) => [other, first]);
@@ -82,7 +96,7 @@ function* answersOf(path, lines) {
     if (heading !== undefined) topic = `${page} ${heading}`;
     const [, title, text] = /^\| (.+?) +\| (.+?) +\|$/.exec(line) ?? [];
     if (title !== undefined && !/^(?:-+|Question)$/.test(title))
-      yield { at: `${path}:${index + 1}`, title, text, page, topic };
+      yield { at: `${path}:${index + 1}`, title, text, topic, isAnswer: true };
   }
 }
 
@@ -143,7 +157,7 @@ function processTerm(word) {
 function search(entries, question) {
   const index = new MiniSearch({
     fields: ["title", "text", "topic"],
-    storeFields: ["title", "text", "at", "page"],
+    storeFields: ["title", "text", "at", "isAnswer"],
     processTerm,
     tokenize: (text) => text.replaceAll(/([a-z])([A-Z])/g, "$1 $2").split(/[^\p{L}\p{N}]+/u),
     searchOptions: {
@@ -165,18 +179,25 @@ if (question === "" || question === "--help" || question === "-h") {
   process.exit(question === "" ? 64 : 0);
 }
 const found = search(filesIn(".").flatMap(entriesOf), question);
-const lines = [];
-const pages = new Set(found.map((each) => each.page).filter((each) => each !== undefined));
-for (const [index, page] of [...pages].entries()) {
-  lines.push(`${page}:`);
-  for (const { title, text, at } of found
-    .filter((each) => each.page === page)
-    .slice(0, ANSWERS_SHOWN[index])) {
-    lines.push(`  ${title}`, `    ${text.replaceAll(/\]\([^)]*\)/g, "]")} (${at})`);
-  }
-}
-if (found.length > 0) lines.push("Guides and code:");
-for (const { title, text, at } of found.filter(({ page }) => page === undefined).slice(0, PLACES_SHOWN)) {
-  lines.push(`  ${at}  ${shorten(oneLine(title), 70)}: ${shorten(oneLine(text), 100)}`);
-}
+const answers = found.filter(({ isAnswer }) => isAnswer);
+const places = found.filter(({ isAnswer }) => !isAnswer).slice(0, PLACES_SHOWN);
+const parts = [
+  [
+    "Answers:",
+    answers
+      .slice(0, ANSWERS_SHOWN)
+      .flatMap(({ title, text, at }) => [title, `  ${text.replaceAll(/\]\([^)]*\)/g, "]")} (${at})`]),
+  ],
+  [
+    "Further questions, whose answers are at:",
+    answers.slice(ANSWERS_SHOWN, ANSWERS_SHOWN + QUESTIONS_SHOWN).map(({ title, at }) => `${at}  ${title}`),
+  ],
+  [
+    "Guides and code:",
+    places.map(
+      ({ title, text, at }) => `${at}  ${shorten(oneLine(title), 70)}: ${shorten(oneLine(text), 100)}`,
+    ),
+  ],
+].filter(([, lines]) => lines.length > 0);
+const lines = parts.flatMap(([heading, lines]) => [heading, ...lines.map((line) => `  ${line}`)]);
 process.stdout.write(`${lines.join("\n") || "nothing fits: use other words"}\n`);
