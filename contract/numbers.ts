@@ -15,6 +15,11 @@ export const BODY_MAX_BYTES = 65_536;
 export const HEADERS_MAX_BYTES = 16_384;
 /** Maximum requests per second from one sending address, signed or not (check 2). */
 export const ADDRESS_REQUESTS_PER_SECOND = 500;
+/**
+ * Maximum requests per second to one edge from all addresses of an IPv6 /64 network (check 2). One host can own a whole
+ * /64, and can then use a new address for each request.
+ */
+export const NETWORK_REQUESTS_PER_SECOND = 10 * ADDRESS_REQUESTS_PER_SECOND;
 /** Maximum seconds between a signed timestamp and the service clock, in either direction (check 5). */
 export const TIMESTAMP_TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
 /** Maximum signed requests per second for one workspace, polls included (check 6). */

@@ -1,6 +1,7 @@
 import {
   ADDRESS_REQUESTS_PER_SECOND,
   BODY_MAX_BYTES,
+  NETWORK_REQUESTS_PER_SECOND,
   TIMESTAMP_TOLERANCE_SECONDS,
   WORKSPACE_REQUESTS_PER_SECOND,
 } from "./numbers";
@@ -162,7 +163,7 @@ export function refusalWords(refused: RefusalFacts): RefusalWords {
       };
     case "address-limit":
       return {
-        reason: `More than ${ADDRESS_REQUESTS_PER_SECOND} requests in a second came from the bridge's address.`,
+        reason: `More than ${ADDRESS_REQUESTS_PER_SECOND} requests in a second came from the bridge's address, or more than ${grouped(NETWORK_REQUESTS_PER_SECOND)} from its IPv6 network (/64).`,
         fix: SLOW_DOWN,
       };
     case "workspace-limit":

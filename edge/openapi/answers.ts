@@ -1,6 +1,7 @@
 import { ERRORS } from "../../contract/errors";
 import {
   ADDRESS_REQUESTS_PER_SECOND,
+  NETWORK_REQUESTS_PER_SECOND,
   PAGE_MAX_EVENTS,
   TIMESTAMP_TOLERANCE_SECONDS,
   WORKSPACE_REQUESTS_PER_SECOND,
@@ -34,7 +35,7 @@ type Reason = Exclude<Refusal, Refusal.UNSPECIFIED | Refusal.SECRET_UNREADABLE>;
 
 /** A description of the reason for each of core's refusals. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
-  [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address`,
+  [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address, or ${NETWORK_REQUESTS_PER_SECOND} from its IPv6 network (/64)`,
   [Refusal.UNKNOWN_WORKSPACE]:
     "the workspace does not exist, does not use a bridge, or is disconnected; all three get the same answer",
   [Refusal.SIGNATURE]: "`Service-Signature` is missing, malformed or wrong",

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { ADDRESS_REQUESTS_PER_SECOND } from "../../contract/numbers";
+import { ADDRESS_REQUESTS_PER_SECOND, NETWORK_REQUESTS_PER_SECOND } from "../../contract/numbers";
 import { EdgeRefusal, Refusal, type PollRequest, type Refused } from "../../proto/gen/chatbridge/v1/bridge";
 import { networkOf } from "../../runtime/limit-connections";
 import type { RefusalReports } from "./refusal-reports";
@@ -10,11 +10,6 @@ export type AddressShield = ReturnType<typeof createAddressShield>;
 const SECOND_MS = 1_000;
 /** Maximum number of addresses with a `Ring`, each of which takes up to 4 KB. */
 const ADDRESSES_MAX = 5_000;
-/**
- * Maximum number of requests per second from all addresses of an IPv6 /64 network. One host can own a whole /64, and
- * can then use a new address for each request.
- */
-const NETWORK_REQUESTS_PER_SECOND = 10 * ADDRESS_REQUESTS_PER_SECOND;
 const NETWORKS_MAX = 5_000;
 
 /** Returns the milliseconds until a request that was sent at `sentAt` is one second old. */
