@@ -62,7 +62,7 @@ export function callFailure(error: ServiceError, { address, role, isRead }: Call
     case status.UNAUTHENTICATED:
       return failure(
         EXIT.TOKEN,
-        `${core} rejects the token: use a token from core's CORE_TOKENS with the role ${role}`,
+        `${core} rejects the token: use a token of the role ${role} from core's CORE_TOKENS or CORE_TOKENS_FILE`,
       );
     case status.PERMISSION_DENIED:
       return failure(EXIT.TOKEN, `${core} does not allow this call with this token: ${details}`);

@@ -32,7 +32,7 @@ const INVALID = "error:";
 const MORE = `
 Settings, from the environment:
   CORE_ADDRESS      address of core (127.0.0.1:50051); --core overrides it
-  CORE_TOKEN        a token from core's CORE_TOKENS: see below
+  CORE_TOKEN        a token from core's CORE_TOKENS or CORE_TOKENS_FILE: see below
   CORE_TOKEN_FILE   a file with the token, read if CORE_TOKEN is unset; --token-file overrides both
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither

@@ -66,7 +66,9 @@ const CERTIFICATES_READ =
 function watchTokens(watch: FileWatch, config: CoreConfig, log: Logger): AcceptedTokens {
   const tokens = new AcceptedTokens(config.tokens);
   if (config.tokens.length === 0)
-    log.warn("CORE_TOKENS is empty: core rejects every call except health checks; set CORE_TOKENS");
+    log.warn(
+      "core has no tokens, and rejects every call except health checks: set CORE_TOKENS or CORE_TOKENS_FILE",
+    );
   watch.add(config.tokensFile, (read) => {
     const { tokens: count, added, removed } = tokens.replace(read);
     log.info(

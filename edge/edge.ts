@@ -46,7 +46,8 @@ export interface Edge extends Required<Omit<Running, "failed">> {
  * there is no long polling.
  */
 const FINISH_WITHIN_MS = 5_000;
-const TOKEN_REJECTED = "core rejects CORE_TOKEN: set it to one of core's CORE_TOKENS with the role edge";
+const TOKEN_REJECTED =
+  "core rejects CORE_TOKEN: set it to a token of the role edge from core's CORE_TOKENS or CORE_TOKENS_FILE";
 
 /**
  * Creates and starts an edge. The edge accepts requests immediately, and answers with 503 while core is unavailable.

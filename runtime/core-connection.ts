@@ -49,7 +49,7 @@ function readToken(settings: Settings, role: string): Pick<CoreConnection, "toke
     settings.fault(`CORE_TOKEN_FILE ${error instanceof Error ? error.message : "is not valid"}`);
     return { token: "" };
   }
-  const what = `a token of the role ${role}, one of core's CORE_TOKENS`;
+  const what = `a token of the role ${role} from core's CORE_TOKENS or CORE_TOKENS_FILE`;
   const token = settings.parsed("CORE_TOKEN", what, parseCoreToken, inFile);
   const isInFile = file !== undefined && token === inFile;
   return { token, tokenFile: isInFile ? { files: [file], parse: parseTokenFile } : undefined };

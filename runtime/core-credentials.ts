@@ -123,7 +123,7 @@ export class CoreCredentials {
     this.#reportedAt = now;
     this.#log?.error(
       {},
-      "core rejects the new and the previous token of CORE_TOKEN_FILE: add the new one to core's CORE_TOKENS",
+      "core rejects the new and the previous token of CORE_TOKEN_FILE: add the new one to core's CORE_TOKENS or CORE_TOKENS_FILE",
     );
   }
 

@@ -60,12 +60,13 @@ export class Prompter {
     }
   }
 
-  /** Resolves to whether the user agrees. An empty line means `standard`. */
+  /** Resolves to whether the user agrees. An empty line means `standard`. Other lines are asked for again. */
   async confirm(question: string, standard: boolean): Promise<boolean> {
     for (;;) {
       const answer = (await this.ask(`${question} [${standard ? "Y/n" : "y/N"}] `)).trim().toLowerCase();
       if (answer === "") return standard;
       if (/^(y|yes|n|no)$/.test(answer)) return answer.startsWith("y");
+      this.#stdout.write("type y for yes, or n for no\n");
     }
   }
 

@@ -28,7 +28,7 @@ function judgeRefusal({ at, tls }: AskedCore, { code, details }: CoreRefusal): F
   const core = `core at ${at}`;
   if (code === status.UNAUTHENTICATED) {
     return fail("core-token", `${core} rejects the token`, {
-      fix: "use a token of core's CORE_TOKENS with the role operator",
+      fix: "use a token of the role operator from core's CORE_TOKENS or CORE_TOKENS_FILE",
       page: "docs/tokens.md#add-a-token",
     });
   }

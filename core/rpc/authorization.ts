@@ -169,7 +169,7 @@ function createJudge(tokens: AcceptedTokens) {
     const callers = token === undefined ? [] : tokens.callersWith(token);
     if (callers.length === 0) {
       const details =
-        "the token is missing or unknown: send a token of CORE_TOKENS as metadata 'authorization: Bearer <token>'";
+        "the token is missing or unknown: send a token of CORE_TOKENS or CORE_TOKENS_FILE as metadata 'authorization: Bearer <token>'";
       return { code: status.UNAUTHENTICATED, details };
     }
     const caller = needed === "any" ? callers[0] : callers.find(({ role }) => role === needed);

@@ -16,7 +16,7 @@ const LEAVE_WITHIN_MS = 5_000;
 
 const REMOVED = {
   code: status.UNAUTHENTICATED,
-  details: "the token was removed from core's CORE_TOKENS: use another token",
+  details: "the token was removed from core's CORE_TOKENS_FILE: use another token",
 };
 const CHANGED = {
   code: status.UNAVAILABLE,

@@ -29,8 +29,9 @@ export function SignInPage({ why }: { readonly why: string | undefined }) {
           required
           hint={
             <>
-              One of core's <code>CORE_TOKENS</code> with the role <code>operator</code>. These commands print
-              a link that signs you in: <code>sudo chat-bridge sign-in</code> on a machine with systemd,{" "}
+              A token of the role <code>operator</code> from core's <code>CORE_TOKENS</code> or{" "}
+              <code>CORE_TOKENS_FILE</code>. These commands print a link that signs you in:{" "}
+              <code>sudo chat-bridge sign-in</code> on a machine with systemd,{" "}
               <code>docker compose run --rm operator sign-in</code> with Docker, and <code>npm start</code>,
               whose token <code>npm start -- --commands</code> prints.
             </>

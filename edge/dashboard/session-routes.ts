@@ -69,7 +69,8 @@ const LINK = {
 const WRONG_TOKEN: ErrorAnswer = {
   status: 401,
   field: "token",
-  message: "This is not an operator's token. Use one of core's CORE_TOKENS with the role operator.",
+  message:
+    "This is not an operator's token. Use a token of the role operator from core's CORE_TOKENS or CORE_TOKENS_FILE.",
 };
 const SPENT_LINK: ErrorAnswer = {
   status: 401,
