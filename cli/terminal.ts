@@ -52,7 +52,7 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, environment: 
         lines.once("close", () => resolve(""));
       });
       lines.close();
-      if (reply.trim() !== "y") throw new CliFailure(EXIT.NO, declined);
+      if (!/^y(?:es)?$/i.test(reply.trim())) throw new CliFailure(EXIT.NO, declined);
     },
     /** Calls `take` with each line of stdin. Returns a function that stops this. The end of the input has no effect. */
     eachLine(take: (line: string) => void): () => void {

@@ -4,7 +4,7 @@ import { dmChannel, type User } from "./inbound-event";
 import { howToAnswer, numberedChoices } from "./numbered-choices";
 import { createSeenIds } from "./seen-ids";
 import type { ShownMessage } from "./shown-messages";
-import { readChoice, readCommand, type Typing } from "./typed-text";
+import { asksForHelp, readChoice, readCommand, type Typing } from "./typed-text";
 
 /** A line that a member typed. */
 export interface TypedLine {
@@ -157,7 +157,7 @@ export class TextChat {
         ? (["private-text", "Answers"] as const)
         : (["private-number", "Numbers"] as const);
     const says = `${what} count in the ${this.#channelWord} of the question: type ${where}.`;
-    return { type: "explanation", kind, text: says };
+    return { type: "explanation", kind, text: asksForHelp(text) ? `${says} ${howToPlay}` : says };
   }
 
   /**

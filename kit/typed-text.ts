@@ -33,3 +33,8 @@ export function readChoice(
       : undefined;
   return digits !== undefined && /^[1-9]\d?$/.test(digits) ? Number(digits) : undefined;
 }
+
+/** Returns whether a typed line asks for help, with or without a prefix: "help", "!help", "Help?". */
+export function asksForHelp(line: string): boolean {
+  return /^\W?help\W*$/i.test(line.trim());
+}

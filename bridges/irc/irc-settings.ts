@@ -14,17 +14,29 @@ import { readChannels, type WantedChannel } from "./connection/channel-list";
 
 export type IrcSettings = ValuesOf<typeof IRC_SETTINGS>;
 
+/** A host name, or an address of IPv4 or IPv6, without a scheme, a port or a path. */
+const HOST_FORM = /^(?:[^\s/@:[\]]+|[0-9A-Fa-f:.]+)$/;
+const USERNAME_FORM = /^[^\s@]+$/;
 const NICK_FORM = /^[A-Za-z[\]\\`_^{|}][A-Za-z0-9[\]\\`_^{|}-]{0,29}$/;
 
 /** The settings of the IRC bridge, besides those of every bridge. */
 export const IRC_SETTINGS = {
-  IRC_HOST: text("host name of the IRC server, e.g. irc.libera.chat"),
+  IRC_HOST: matching(
+    "host name of the IRC server, e.g. irc.libera.chat",
+    HOST_FORM,
+    "must be a host name or an IP address",
+  ),
   IRC_PORT: integer("port of the IRC server", { min: 1, max: 65_535 }, 6697),
   IRC_TLS: flag("whether the connection is encrypted", "on"),
   IRC_CA: optionalFile("certificates in PEM to trust instead of the usual authorities"),
   IRC_PASSWORD: optionalSecret("password of the server; few servers have one"),
-  IRC_NICK: nick("nick of the bridge", "games"),
-  IRC_USERNAME: text("user name of the bridge, which members see in the address", "games"),
+  IRC_NICK: matching("nick of the bridge", NICK_FORM, "must be a nick of at most 30 characters", "games"),
+  IRC_USERNAME: matching(
+    "user name of the bridge, which members see in the address",
+    USERNAME_FORM,
+    "must not contain a space or @",
+    "games",
+  ),
   IRC_REALNAME: text("real name of the bridge, which members see in /whois", "chat-bridge games"),
   IRC_SASL: choice(
     "login: plain needs IRC_SASL_ACCOUNT and IRC_SASL_PASSWORD, external needs IRC_CERT and IRC_KEY",
@@ -74,9 +86,10 @@ export function checkIrcSettings(values: IrcSettings, settings: { fault(line: st
   }
 }
 
-function nick(what: string, fallback: string): Setting<string> {
+/** A string of the given form. For another string, the error is `fault`. The setting is required without `fallback`. */
+function matching(what: string, form: RegExp, fault: string, fallback?: string): Setting<string> {
   const parse = (value: string): string => {
-    if (!NICK_FORM.test(value)) throw new Error("must be a nick of at most 30 characters");
+    if (!form.test(value)) throw new Error(fault);
     return value;
   };
   return { what, fallback, read: (settings, name) => settings.parsed(name, what, parse, fallback) };

@@ -66,7 +66,10 @@ async function answerTo(
     const typed =
       (await prompter.ask(`${name}: ${question.what ?? setting.what}${hint}: `, setting.isSecret)).trim() ||
       shown;
-    if (typed === "" && isRequired) continue;
+    if (typed === "" && isRequired) {
+      tell(`${name} is required`);
+      continue;
+    }
     const found = await resolved(question, setting, typed);
     if (!("fault" in found)) return found;
     tell(found.fault);

@@ -1,5 +1,5 @@
 import { dmChannel, howToAnswer, type Bridge } from "chat-bridge-kit";
-import { readChoice, readCommand, type Logger } from "chat-bridge-runner";
+import { asksForHelp, readChoice, readCommand, type Logger } from "chat-bridge-runner";
 import { LRUCache } from "lru-cache";
 import type { MemberIdentity } from "../state/members";
 import { choicesOf } from "../text/choices-line";
@@ -104,12 +104,12 @@ class TypedLines {
     if (isTalking(view, member.id)) return;
     const where = this.#whereToType(member, number);
     const what = number === undefined ? "Answers" : "Numbers";
-    this.#tell(
-      member,
+    const hint =
       where === ""
-        ? `No question waits for an answer here. ${this.#howToPlay(member)}`
-        : `${what} count in the channel of the question: type ${where}.`,
-    );
+        ? "No question waits for an answer here."
+        : `${what} count in the channel of the question: type ${where}.`;
+    const needsHelp = where === "" || asksForHelp(text);
+    this.#tell(member, needsHelp ? `${hint} ${this.#howToPlay(member)}` : hint);
   }
 
   /**

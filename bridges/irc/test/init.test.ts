@@ -124,12 +124,15 @@ test("in a terminal, init asks, hides the secret, asks again after a problem, an
   await owner.roundTrip();
   writeFileSync(file, "LOG_LEVEL=debug\nIRC_NICK=quizbot\n");
   const { program, answer } = startInitInTerminal("irc", folder);
-  await answer("Replace it?", "y");
+  await answer("Replace it?", "perhaps");
+  await answer("type y for yes, or n for no", "y");
   await answer("BASE_URL", service.url);
   await answer("WORKSPACE_ID", "not a uuid");
   await answer("WORKSPACE_ID must be a UUID", workspace.id);
   await answer("SIGNING_SECRET", workspace.secret);
-  await answer("IRC_HOST", server.host);
+  await answer("IRC_HOST", "");
+  await answer("IRC_HOST is required", "irc example org");
+  await answer("IRC_HOST must be a host name or an IP address", server.host);
   await answer("IRC_TLS", "off");
   await answer("[6667]", String(server.port));
   await answer("[quizbot]", "");

@@ -182,6 +182,13 @@ test("while a question of a room waits for text, a private text is explained wit
   expect(sent).toMatchObject([{ type: "message", channel: DM, text: "ice cream" }]);
 });
 
+test("a member who asks for help privately learns how to play, although a question waits", async () => {
+  const { whispers } = setUp([{ awaitsReply: true }]);
+  const hint =
+    "Answers count in the room of the question: type yours in Quiz. To play, type !play in Quiz or Chess.";
+  expect(await whispers("!help", [QUIZ, CHESS])).toBe(hint);
+});
+
 test("private hints without known rooms name no room", async () => {
   const hint = "No question waits for an answer here. To play, type !play in a room.";
   expect(await setUp([]).whispers("hi")).toBe(hint);

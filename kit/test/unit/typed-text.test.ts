@@ -1,4 +1,4 @@
-import { readChoice, readCommand } from "../../typed-text";
+import { asksForHelp, readChoice, readCommand } from "../../typed-text";
 
 const TYPING = { COMMAND_PREFIX: "!", COMMAND_WORD: "play" };
 
@@ -26,3 +26,13 @@ test.each([
     expect(readChoice(line, TYPING, isDirect)).toBe(number);
   },
 );
+
+test.each([
+  ["help", true],
+  [" !Help ", true],
+  ["help?", true],
+  ["help me", false],
+  ["!play help", false],
+])("a line that asks for help is recognized: %p is %p", (line, isHelp) => {
+  expect(asksForHelp(line)).toBe(isHelp);
+});

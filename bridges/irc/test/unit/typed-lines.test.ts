@@ -241,6 +241,14 @@ test("while a question of a channel waits for text, the answer to a private text
   expect(hints).toEqual(["Answers count in the channel of the question: type yours in #A."]);
 });
 
+test("a member who asks for help privately learns how to play, although a question waits", async () => {
+  const { hints, whispers } = setUp([promptIn("#a")], {}, "accepted", { sharedChannels: () => SHARED });
+  await whispers("help");
+  expect(hints).toEqual([
+    "Answers count in the channel of the question: type yours in #A. To play, type !play in #A or #b.",
+  ]);
+});
+
 /** Controls the time. LRUCache treats the time 0, at which the controlled clock starts, as no time. */
 function startClock(): void {
   jest.useFakeTimers();
