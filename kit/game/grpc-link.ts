@@ -1,10 +1,8 @@
-import { setMaxListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { status, type ClientDuplexStream, type ServiceError } from "@grpc/grpc-js";
 import {
   FollowOpen,
   GameServiceClient,
-  PublishRefusal,
   type FollowRequest,
   type FollowResponse,
   type OutboundEvent,
@@ -14,9 +12,10 @@ import { bearer, createGrpcClient, failureCause } from "../../runtime/core-chann
 import type { CoreConnection } from "../../runtime/core-connection";
 import { CoreCredentials } from "../../runtime/core-credentials";
 import { backOffMs, REAL_TIMING } from "../back-off";
-import { CoreRejects, LinkClosed, type CoreLink, type FollowListener } from "./core-link";
+import { LinkClosed, type CoreLink, type FollowListener } from "./core-link";
+import { BACK_OFF, REJECTIONS, rejection } from "./grpc-failures";
+import { GrpcPublisher } from "./grpc-publisher";
 import type { GameLog } from "./log";
-import { isLarge, publishCalls } from "./publish-calls";
 
 export interface GrpcLinkOptions extends CoreConnection {
   readonly group: string;
@@ -32,19 +31,7 @@ type Stream = ClientDuplexStream<FollowRequest, FollowResponse>;
 
 const WINDOW = 100;
 const ACK_DEADLINE_MS = 30_000;
-const PUBLISH_WITHIN_MS = 10_000;
 const CLOSE_WITHIN_MS = 1_000;
-const BACK_OFF = { firstMs: 100, mostMs: 5_000 };
-/** Statuses with which core rejects the token or the request. */
-const REJECTIONS: readonly status[] = [
-  status.UNAUTHENTICATED,
-  status.PERMISSION_DENIED,
-  status.INVALID_ARGUMENT,
-];
-/** Statuses with which core rejects only a call. */
-const CALL_REJECTIONS: readonly status[] = [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED];
-/** Statuses of a publish call with which core rejects every call. */
-const FINAL: readonly status[] = [...REJECTIONS, status.UNIMPLEMENTED];
 const CHANNEL = {
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 5_000,
@@ -69,16 +56,14 @@ export class GrpcLink implements CoreLink {
    * `LinkClosed` if `close` is called before that.
    */
   readonly opened: Promise<void>;
-  /** Events that core has refused, by reason. */
-  readonly refusals: ReadonlyMap<string, number>;
   readonly #options: GrpcLinkOptions;
   /** The token, which can change while the game runs, and the certificates. */
   readonly #credentials: CoreCredentials;
   readonly #client: GameServiceClient;
+  readonly #publisher: GrpcPublisher;
   readonly #over = new AbortController();
   /** Deliveries of the current stream that the game has not acked, given back or dropped, and their shards. */
   readonly #unacked = new Map<string, number>();
-  readonly #refusals = new Map<string, number>();
   #stream: Stream | undefined;
   #open = (): void => undefined;
   #reject = (_reason: Error): void => undefined;
@@ -88,17 +73,22 @@ export class GrpcLink implements CoreLink {
 
   constructor(options: GrpcLinkOptions) {
     this.#options = options;
-    this.refusals = this.#refusals;
-    // Each call in progress listens to the signal, and any number of calls can be in progress.
-    setMaxListeners(0, this.#over.signal);
     this.#credentials = new CoreCredentials(options, options.log);
     this.#client = createGrpcClient(GameServiceClient, options.address, this.#credentials.tls, CHANNEL);
+    const { signal } = this.#over;
+    const parts = { client: this.#client, credentials: this.#credentials, log: options.log, signal };
+    this.#publisher = new GrpcPublisher(parts);
     this.opened = new Promise((resolve, reject) => {
       this.#open = resolve;
       this.#reject = reject;
     });
     // The link retries even if nobody waits for the first stream.
     this.opened.catch(() => undefined);
+  }
+
+  /** Events that core has refused, by reason. */
+  get refusals(): ReadonlyMap<string, number> {
+    return this.#publisher.refusals;
   }
 
   /** True while a stream is open. */
@@ -133,11 +123,8 @@ export class GrpcLink implements CoreLink {
     if (id !== undefined) this.#say({ $case: "deadLetter", value: { deliveryId: id, reason } });
   }
 
-  async publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
-    const results: PublishResult[] = [];
-    for (const call of publishCalls(events)) results.push(...(await this.#publish(call)));
-    for (const { outcome } of results) if (outcome?.$case === "refused") this.#count(outcome.value.reason);
-    return results;
+  publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+    return this.#publisher.publish(events);
   }
 
   pause(): void {
@@ -156,66 +143,6 @@ export class GrpcLink implements CoreLink {
     clearTimeout(late);
     this.#client.close();
     this.#credentials.close();
-  }
-
-  #count(reason: PublishRefusal): void {
-    const name = (PublishRefusal[reason] ?? String(reason)).toLowerCase();
-    this.#refusals.set(name, (this.#refusals.get(name) ?? 0) + 1);
-  }
-
-  /** Publishes the events of one call. Retries while core is unavailable. */
-  async #publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
-    const { signal } = this.#over;
-    for (let failures = 1; !signal.aborted; failures++) {
-      const { token } = this.#credentials;
-      try {
-        const results = await this.#call(events, token);
-        this.#credentials.accepted(token);
-        return results;
-      } catch (error) {
-        const { code, details } = error as ServiceError;
-        const cause = failureCause(details ?? "");
-        if (signal.aborted) break;
-        if (code === status.UNAUTHENTICATED && (await this.#credentials.refused(token))) continue;
-        if (code === status.RESOURCE_EXHAUSTED && events.length > 1) {
-          // The call is too large for core, or for a proxy in front of core.
-          const half = Math.ceil(events.length / 2);
-          return [
-            ...(await this.#publish(events.slice(0, half))),
-            ...(await this.#publish(events.slice(half))),
-          ];
-        }
-        // This result is only for the large event: the other events of the call are published.
-        if (code === status.RESOURCE_EXHAUSTED && events.some(isLarge)) return [tooLarge(cause)];
-        if (CALL_REJECTIONS.includes(code)) {
-          throw new CoreRejects(`core rejects a call: ${cause} (${status[code]})`, "call");
-        }
-        if (FINAL.includes(code)) throw rejection(code, cause);
-        const fields = { code: status[code], details: cause, events: events.length };
-        this.#options.log.warn(fields, "publishing failed, retrying");
-        await REAL_TIMING.pause(backOffMs(failures, BACK_OFF, REAL_TIMING.random()), signal);
-      }
-    }
-    throw new LinkClosed();
-  }
-
-  /** Makes one call. Rejects with a `ServiceError` if the call fails, or when the link is closed. */
-  #call(events: readonly OutboundEvent[], token: string): Promise<readonly PublishResult[]> {
-    const { signal } = this.#over;
-    return new Promise((resolve, reject) => {
-      const call = this.#client.publishEvents(
-        { events: [...events] },
-        bearer(token),
-        { deadline: Date.now() + PUBLISH_WITHIN_MS },
-        (error, response) => {
-          signal.removeEventListener("abort", cancel);
-          if (error === null) resolve(response.results);
-          else reject(error);
-        },
-      );
-      const cancel = (): void => call.cancel();
-      signal.addEventListener("abort", cancel);
-    });
   }
 
   async #run(listener: FollowListener): Promise<void> {
@@ -308,15 +235,4 @@ export class GrpcLink implements CoreLink {
   #say(value: NonNullable<FollowRequest["say"]>): void {
     if (this.#stream?.writable === true) this.#stream.write({ say: value });
   }
-}
-
-function tooLarge(details: string): PublishResult {
-  const message = `the event is too large: ${details}`;
-  const value = { reason: PublishRefusal.INVALID, field: "", message };
-  return { outcome: { $case: "refused", value } };
-}
-
-function rejection(code: status, details: string): CoreRejects {
-  const advice = REJECTIONS.includes(code) ? "; check that CORE_TOKEN has the role game" : "";
-  return new CoreRejects(`core rejects this game${advice}: ${details} (${status[code]})`);
 }

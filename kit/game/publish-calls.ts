@@ -4,22 +4,29 @@ import { OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 /** Maximum bytes of the events of a call with several events. Core accepts 8 MB. */
 const CALL_MAX_BYTES = 4_194_304;
 
+/** The events of a call, and their bytes. */
+export interface PublishCall {
+  readonly events: readonly OutboundEvent[];
+  readonly bytes: number;
+}
+
 /** Splits events into calls of at most `PUBLISH_BATCH_MAX` events and 4 MB, in order. */
-export function publishCalls(events: readonly OutboundEvent[]): readonly (readonly OutboundEvent[])[] {
-  const calls: OutboundEvent[][] = [];
-  let call: OutboundEvent[] = [];
-  let bytes = 0;
+export function publishCalls(events: readonly OutboundEvent[]): readonly PublishCall[] {
+  const calls: { events: OutboundEvent[]; bytes: number }[] = [];
   for (const event of events) {
     const size = sizeOf(event);
-    if (call.length > 0 && (call.length === PUBLISH_BATCH_MAX || bytes + size > CALL_MAX_BYTES)) {
-      calls.push(call);
-      call = [];
-      bytes = 0;
+    const call = calls.at(-1);
+    if (
+      call === undefined ||
+      call.events.length === PUBLISH_BATCH_MAX ||
+      call.bytes + size > CALL_MAX_BYTES
+    ) {
+      calls.push({ events: [event], bytes: size });
+    } else {
+      call.events.push(event);
+      call.bytes += size;
     }
-    call.push(event);
-    bytes += size;
   }
-  if (call.length > 0) calls.push(call);
   return calls;
 }
 

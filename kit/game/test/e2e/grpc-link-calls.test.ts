@@ -106,6 +106,33 @@ test.each([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL, status
   },
 );
 
+const eventsOf = (...keys: readonly string[]) => keys.map((key) => messageEvent("w", "x", key));
+
+test("events that are published at the same time share a call", async () => {
+  const { link, calls } = await linkTo(() => "published");
+  const results = await Promise.all([link.publish(eventsOf("a1", "a2")), link.publish(eventsOf("b"))]);
+  expect(results.map(idsOf)).toEqual([["a1", "a2"], ["b"]]);
+  expect(calls).toEqual([["a1", "a2", "b"]]);
+});
+
+test.each([
+  [status.INVALID_ARGUMENT, CoreRejects],
+  [status.INTERNAL, LinkClosed],
+])(
+  "an event for which core answers with the status %d keeps no other event from being published",
+  async (code, error) => {
+    const { link, calls } = await linkTo((keys) => (keys.includes("bad") ? code : "published"));
+    const bad = link.publish(eventsOf("bad"));
+    const failing = expect(bad).rejects.toThrow(error);
+    const good = await Promise.all([link.publish(eventsOf("a")), link.publish(eventsOf("b"))]);
+    expect(good.map(idsOf)).toEqual([["a"], ["b"]]);
+    expect(calls[0]).toEqual(["bad", "a", "b"]);
+    await until("the event was sent alone", () => calls.some((keys) => keys.join() === "bad"));
+    await link.close();
+    await failing;
+  },
+);
+
 test("`close` cancels a call without an answer", async () => {
   const { link, calls } = await linkTo(() => "nothing");
   const publishing = link.publish(events(1));

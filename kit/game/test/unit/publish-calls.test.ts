@@ -12,8 +12,8 @@ const textOf = ({ content }: OutboundEvent): string =>
 test("a call has at most 100 events, and the calls keep the order", () => {
   const events = Array.from({ length: 201 }, (_, i) => eventOf(String(i)));
   const calls = publishCalls(events);
-  expect(calls.map(({ length }) => length)).toEqual([100, 100, 1]);
-  expect(calls.flat().map(textOf)).toEqual(events.map(textOf));
+  expect(calls.map(({ events: { length } }) => length)).toEqual([100, 100, 1]);
+  expect(calls.flatMap((call) => call.events).map(textOf)).toEqual(events.map(textOf));
 });
 
 test("the events of a call have at most 4 MB, unless one event has more", () => {
@@ -21,7 +21,7 @@ test("the events of a call have at most 4 MB, unless one event has more", () => 
   const calls = publishCalls(
     [megabyte, megabyte, megabyte, megabyte, "a", megabyte.repeat(5), "b"].map(eventOf),
   );
-  expect(calls.map((call) => call.map((event) => textOf(event).length))).toEqual([
+  expect(calls.map((call) => call.events.map((event) => textOf(event).length))).toEqual([
     [1_048_000, 1_048_000, 1_048_000, 1_048_000, 1],
     [5_240_000],
     [1],
