@@ -32,7 +32,7 @@ const SYNONYMS = new Map(
   [
     "create make made generate build produce",
     "delete remove erase drop purge",
-    "detect notice recognize",
+    "detect notice recognize recognise",
     "change edit modify update alter",
     "check verify validate",
     "choose decide select pick",
