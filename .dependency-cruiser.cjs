@@ -64,7 +64,7 @@ const ARROWS = {
     "^kit/game/",
     "^proto/(gen/|codes\\.ts$)",
     KIT_OF_GAMES,
-    "^kit/check/inbound-fields\\.ts$",
+    "^kit/(check/inbound-fields|typed-text)\\.ts$",
     ...CORE_OF_GAME_TESTS,
   ],
   // The bridges for chat tools import only the kit's package (its root, or `durable-file`) and the bridges' shared

@@ -54,5 +54,5 @@ export type { ShownMessage } from "./shown-messages";
 export type { WaitingPlace } from "./waiting-places";
 export { TextChat } from "./text-chat";
 export type { SharedChannel, TextChatOptions, TypedLine } from "./text-chat";
-export { asksForHelp, readChoice, readCommand } from "./typed-text";
+export { asksForHelp, PROMPTS_SEEN, readChoice, readCommand } from "./typed-text";
 export type { Typing } from "./typed-text";

@@ -4,7 +4,7 @@ import { dmChannel, type User } from "./inbound-event";
 import { howToAnswer, numberedChoices } from "./numbered-choices";
 import { createSeenIds } from "./seen-ids";
 import type { ShownMessage } from "./shown-messages";
-import { asksForHelp, readChoice, readCommand, type Typing } from "./typed-text";
+import { asksForHelp, PROMPTS_SEEN, readChoice, readCommand, type Typing } from "./typed-text";
 
 /** A line that a member typed. */
 export interface TypedLine {
@@ -39,11 +39,6 @@ const HINT_GAP_MS = 10_000;
 const EXPLAIN_GAP_MS = 10 * 60_000;
 /** Maximum number of explanations that are remembered: a few kinds for each member. */
 const EXPLAINED_MAX = 5_000;
-/**
- * A prompt waits for an answer only while it is among this many of the newest messages of a direct conversation, or for a
- * whole channel.
- */
-const PROMPTS_SEEN = 5;
 /** Maximum number of channels that a hint names. */
 const CHANNELS_NAMED = 3;
 const FIRST_TEXT_COUNTS =

@@ -7,6 +7,12 @@ export interface Typing {
 }
 
 /**
+ * A message that awaits a reply waits only while it is among this many of the newest messages of a direct conversation,
+ * or for a whole channel. A message for one member waits only while it is the newest message for this member.
+ */
+export const PROMPTS_SEEN = 5;
+
+/**
  * Returns the text after the command in a typed line: "start" for "!play start", "" for "!play". Returns undefined if
  * the text is not the command. The comparison ignores case.
  */

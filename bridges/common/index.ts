@@ -27,7 +27,7 @@ export type { RoomState } from "./rooms";
 export type { Answers, BridgeInit, Finding, Question } from "./init/bridge-init";
 export { certificateAdvice } from "./init/certificate-advice";
 export { runBridgeProgram, type BridgeProgram, type RunningBridge, type Tools } from "./run-bridge-program";
-export { asksForHelp, readChoice, readCommand } from "chat-bridge-kit";
+export { asksForHelp, PROMPTS_SEEN, readChoice, readCommand } from "chat-bridge-kit";
 export { isInBlocks, whyNotPublic, type AddressBlock } from "../../runtime/public-address";
 export { formatHostPort, isLoopback, SettingsError, type HostPort } from "../../runtime/settings";
 export type { Logger } from "pino";

@@ -1,8 +1,6 @@
 import { dmChannel, type ShownMessage } from "chat-bridge-kit";
+import { PROMPTS_SEEN } from "chat-bridge-runner";
 import { choicesOf } from "../text/choices-line";
-
-/** A prompt waits only while it is among this many of the newest messages for a whole channel. */
-const PROMPTS_SEEN = 5;
 
 /** The fields of a message that are needed to read answers. */
 export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;

@@ -1,4 +1,4 @@
-import { readChoice, readCommand } from "chat-bridge-runner";
+import { PROMPTS_SEEN, readChoice, readCommand } from "chat-bridge-runner";
 import { choicesOf, keycapNumber } from "../chat/choices";
 import { KEY_WITHHELD, relationOf, type MatrixEvent } from "../client/events";
 import { editHint, NOT_IN_DIRECT_ROOMS, numberHint, reactionHint, typedNumbers } from "./hints";
@@ -8,8 +8,6 @@ export type { MemberAct, RoomView, ShownEvent, Typing };
 
 /** Age above which typed commands, choices and answers in rooms are ignored, ms: after an outage, they are stale. */
 export const TYPED_MAX_AGE_MS = 5 * 60_000;
-/** A prompt waits for an answer only while it is among this many of the bridge's newest messages in the room. */
-const PROMPTS_SEEN = 5;
 
 const CANNOT_READ =
   "I cannot read what you type here, because your app sends its keys only to verified devices. " +

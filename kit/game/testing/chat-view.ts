@@ -1,6 +1,7 @@
 import { DM_PREFIX } from "../../../contract/forms";
 import type { MessageBody, OutboundEvent } from "../../../core/domain/outbound-event";
 import { findSizeProblems } from "../chat-sizes";
+import { PROMPTS_SEEN } from "../../typed-text";
 import type { Findings } from "./findings";
 
 /** Maximum number of messages of a workspace. The oldest are forgotten when there are more. */
@@ -49,6 +50,8 @@ export class ChatView {
   readonly #channels = new Set<string>();
   /** The channels of the newest unheard messages, by the entry ids of their events. */
   readonly #unheard = new Map<string, string>();
+  /** The ids of `#messages`, the most recently updated last. */
+  readonly #updated = new Set<string>();
   /** The id of the newest message that was forgotten. Later messages have higher ids. */
   #forgottenId = "";
 
@@ -77,26 +80,31 @@ export class ChatView {
   }
 
   /**
-   * Notes that a member has typed a message. The message is unheard if no message that the member sees there awaits a
-   * reply: many bridges do not report it.
+   * Notes that a member has typed a message. The message is unheard if none of the newest messages that the member sees
+   * there awaits a reply: many bridges do not report it.
    */
   noteTyped(entryId: string, channel: string, userId: string): void {
-    if (channel.startsWith(DM_PREFIX)) return;
-    const isAwaited = this.messages.some(
-      ({ place, to, awaitsReply }) => awaitsReply && place === channel && (to === undefined || to === userId),
-    );
-    if (isAwaited) return;
+    if (channel.startsWith(DM_PREFIX) || this.#isReplyAwaited(channel, userId)) return;
     this.#unheard.set(entryId, channel);
     if (this.#unheard.size <= UNHEARD_MAX) return;
     const [oldest = ""] = this.#unheard.keys();
     this.#unheard.delete(oldest);
   }
 
+  #isReplyAwaited(channel: string, userId: string): boolean {
+    const newest = (reader: string | undefined, most: number): readonly ShownMessage[] =>
+      [...this.#updated]
+        .flatMap((id) => this.#messages.get(id) ?? [])
+        .filter(({ place, to }) => place === channel && to === reader)
+        .slice(-most);
+    return [...newest(undefined, PROMPTS_SEEN), ...newest(userId, 1)].some(({ awaitsReply }) => awaitsReply);
+  }
+
   /** Adds a finding if an unheard message led to an event. */
   checkHeard(entryId: string, type: string): void {
     const channel = this.#unheard.get(entryId);
     if (channel === undefined) return;
-    const detail = `a ${type} follows a message that a member typed in the channel "${channel}", where no message awaits a reply`;
+    const detail = `a ${type} follows a message that a member typed in the channel "${channel}", where none of the newest messages awaits a reply`;
     this.#findings.add("unheard-message", detail);
   }
 
@@ -128,9 +136,11 @@ export class ChatView {
 
   #add(message: ShownMessage): void {
     this.#messages.set(message.id, message);
+    this.#updated.add(message.id);
     if (this.#messages.size <= MESSAGES_MAX) return;
     const [oldest = ""] = this.#messages.keys();
     this.#messages.delete(oldest);
+    this.#updated.delete(oldest);
     this.#forgottenId = oldest;
   }
 
@@ -148,6 +158,8 @@ export class ChatView {
       return this.#findings.add("wrong-channel", detail);
     }
     this.#messages.set(head.id, { ...before, ...head, updates: before.updates + 1 });
+    this.#updated.delete(head.id);
+    this.#updated.add(head.id);
   }
 
   #checkChannel(channel: string): void {

@@ -463,6 +463,11 @@ describe("report", () => {
     $case: "messageCreate",
     value: { channel, message: AWAITING },
   });
+  const toldOnly = (user: string): OutboundEvent["content"] => ({
+    $case: "messageEphemeral",
+    value: { channel: "room", user, message: { ...AWAITING, awaitsReply: false } },
+  });
+  const others = (count: number) => Array.from({ length: count }, () => create("other").content);
   const askedOnly = (user: string): OutboundEvent["content"] => ({
     $case: "messageEphemeral",
     value: { channel: "room", user, message: AWAITING },
@@ -474,12 +479,15 @@ describe("report", () => {
     ["a message for this member awaits a reply", "room", [askedOnly("ada")], []],
     ["a message for another member awaits a reply", "room", [askedOnly("bo")], ["unheard-message"]],
     ["the member writes in a DM", "dm:ada", [], []],
+    ["four newer messages", "room", [asked("room"), ...others(4)], []],
+    ["five newer messages", "room", [asked("room"), ...others(5)], ["unheard-message"]],
+    ["a newer message for this member", "room", [askedOnly("ada"), toldOnly("ada")], ["unheard-message"]],
   ])("gives advice about events that follow a typed message: %s", (_when, channel, shown, found) => {
     const { core, follow } = setUp();
     const a = follow();
     for (const known of ["room", "hall"]) core.workspace(ONE)?.addChannel(known);
-    for (const content of shown) {
-      core.publish([OutboundEvent.fromPartial({ workspaceId: ONE, idempotencyKey: "question", content })]);
+    for (const [i, content] of shown.entries()) {
+      core.publish([OutboundEvent.fromPartial({ workspaceId: ONE, idempotencyKey: `shown ${i}`, content })]);
     }
     core.receive(ONE, typed("tiger", channel));
     const fence = { streamId: a.stream.streamId, deliveryId: a.id("tiger"), attempt: 1 };
