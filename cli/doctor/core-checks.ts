@@ -268,7 +268,13 @@ function judgeGroups(groups: readonly FollowGroup[], nowMs: number): Finding {
     .filter(({ ms }) => ms > BEHIND.warnMs)
     .toSorted((a, b) => b.ms - a.ms);
   const [first] = behind;
-  if (first === undefined) return ok("games", `${counted(groups.length, "group")} of games, none behind`);
+  if (first === undefined) {
+    const says =
+      groups.length === 0
+        ? "no game has followed in the last 24 hours"
+        : `${counted(groups.length, "group")} of games, none behind`;
+    return ok("games", says);
+  }
   const each = behind.map(
     ({ name, ms, streams }) =>
       `${name} by ${Math.floor(ms / 60_000)} minutes with ${counted(streams, "stream")}`,
