@@ -8,10 +8,10 @@
 export const TEXT_CHARACTERS = 2_000;
 
 /**
- * Characters of a button's label: Discord (developer documentation, "Button", `label`). Slack shows 75 or fewer,
- * depending on the width.
+ * Characters of a button's label: Slack (Block Kit reference, "Button element", `text`); Discord shows 80 (developer
+ * documentation, "Button", `label`). Slack may show fewer, depending on the width.
  */
-export const LABEL_CHARACTERS = 80;
+export const LABEL_CHARACTERS = 75;
 
 /** Buttons in a row: Discord (developer documentation, "Action Row"). */
 export const ROW_BUTTONS = 5;
