@@ -42,5 +42,5 @@ export function readChoice(
 
 /** Returns whether a typed line asks for help, with or without a prefix: "help", "!help", "Help?". */
 export function asksForHelp(line: string): boolean {
-  return /^\W?help\W*$/i.test(line.trim());
+  return /^[^\p{L}\p{N}]?help[^\p{L}\p{N}]*$/iu.test(line.trim());
 }

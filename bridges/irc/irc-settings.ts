@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   choice,
   flag,
@@ -14,26 +15,24 @@ import { readChannels, type WantedChannel } from "./connection/channel-list";
 
 export type IrcSettings = ValuesOf<typeof IRC_SETTINGS>;
 
-/** A host name, or an address of IPv4 or IPv6, without a scheme, a port or a path. */
-const HOST_FORM = /^(?:[^\s/@:[\]]+|[0-9A-Fa-f:.]+)$/;
-const USERNAME_FORM = /^[^\s@]+$/;
+const HOST_NAME_FORM = /^[^\s/@:[\]]+$/;
 const NICK_FORM = /^[A-Za-z[\]\\`_^{|}][A-Za-z0-9[\]\\`_^{|}-]{0,29}$/;
 
 /** The settings of the IRC bridge, besides those of every bridge. */
 export const IRC_SETTINGS = {
   IRC_HOST: matching(
     "host name of the IRC server, e.g. irc.libera.chat",
-    HOST_FORM,
+    isHost,
     "must be a host name or an IP address",
   ),
   IRC_PORT: integer("port of the IRC server", { min: 1, max: 65_535 }, 6697),
   IRC_TLS: flag("whether the connection is encrypted", "on"),
   IRC_CA: optionalFile("certificates in PEM to trust instead of the usual authorities"),
   IRC_PASSWORD: optionalSecret("password of the server; few servers have one"),
-  IRC_NICK: matching("nick of the bridge", NICK_FORM, "must be a nick of at most 30 characters", "games"),
+  IRC_NICK: matching("nick of the bridge", isNick, "must be a nick of at most 30 characters", "games"),
   IRC_USERNAME: matching(
     "user name of the bridge, which members see in the address",
-    USERNAME_FORM,
+    (value) => /^[^\s@]+$/.test(value),
     "must not contain a space or @",
     "games",
   ),
@@ -63,6 +62,15 @@ export const IRC_SETTINGS = {
   IRC_LINE_MS: integer("milliseconds per further line", { min: 1, max: 60_000 }, 1_000),
 };
 
+/** Returns whether a string is a host name or an IP address, without a scheme, a port or a path. */
+function isHost(value: string): boolean {
+  return isIP(value) !== 0 || HOST_NAME_FORM.test(value);
+}
+
+function isNick(value: string): boolean {
+  return NICK_FORM.test(value);
+}
+
 /** Reports invalid combinations of settings. */
 export function checkIrcSettings(values: IrcSettings, settings: { fault(line: string): void }): void {
   const hasLogin = values.IRC_SASL_ACCOUNT !== undefined && values.IRC_SASL_PASSWORD !== undefined;
@@ -86,10 +94,15 @@ export function checkIrcSettings(values: IrcSettings, settings: { fault(line: st
   }
 }
 
-/** A string of the given form. For another string, the error is `fault`. The setting is required without `fallback`. */
-function matching(what: string, form: RegExp, fault: string, fallback?: string): Setting<string> {
+/** A string for which `isValid` is true. For another string, the error is `fault`. Required if there is no `fallback`. */
+function matching(
+  what: string,
+  isValid: (value: string) => boolean,
+  fault: string,
+  fallback?: string,
+): Setting<string> {
   const parse = (value: string): string => {
-    if (!form.test(value)) throw new Error(fault);
+    if (!isValid(value)) throw new Error(fault);
     return value;
   };
   return { what, fallback, read: (settings, name) => settings.parsed(name, what, parse, fallback) };

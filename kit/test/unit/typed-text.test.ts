@@ -32,6 +32,7 @@ test.each([
   [" !Help ", true],
   ["help?", true],
   ["help me", false],
+  ["help привет", false],
   ["!play help", false],
 ])("a line that asks for help is recognized: %p is %p", (line, isHelp) => {
   expect(asksForHelp(line)).toBe(isHelp);
