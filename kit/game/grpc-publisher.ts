@@ -13,7 +13,7 @@ import { CoreRejects, LinkClosed } from "./core-link";
 import { BACK_OFF, REJECTIONS, rejection } from "./grpc-failures";
 import type { GameLog } from "./log";
 import { isLarge, publishCalls } from "./publish-calls";
-import { SharedCalls, type FailedCall } from "./shared-calls";
+import { SharedCalls } from "./shared-calls";
 
 export interface GrpcPublisherParts {
   readonly client: GameServiceClient;
@@ -24,6 +24,8 @@ export interface GrpcPublisherParts {
 }
 
 const PUBLISH_WITHIN_MS = 10_000;
+/** A shared call gets less time, because a workspace whose events take long delays those of the others. */
+const SHARED_WITHIN_MS = 1_000;
 /** Statuses with which core rejects only a call. */
 const CALL_REJECTIONS: readonly status[] = [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED];
 /** Statuses of a publish call with which core rejects every call. */
@@ -33,8 +35,8 @@ const FINAL: readonly status[] = [...REJECTIONS, status.UNIMPLEMENTED];
 export class GrpcPublisher {
   readonly #parts: GrpcPublisherParts;
   readonly #calls = new SharedCalls({
-    once: (events) => this.#once(events),
-    alone: (events, failed) => this.#publish(events, failed),
+    share: (events) => this.#share(events),
+    alone: (events) => this.#publish(events),
   });
   readonly #refusals = new Map<string, number>();
 
@@ -65,20 +67,26 @@ export class GrpcPublisher {
     this.#refusals.set(name, (this.#refusals.get(name) ?? 0) + 1);
   }
 
-  /**
-   * Publishes the events of one call. Retries while core is unavailable. `failed` is a call with these events that has
-   * already failed. Core may have rejected a shared call because of the events of another workspace.
-   */
-  async #publish(events: readonly OutboundEvent[], failed?: FailedCall): Promise<readonly PublishResult[]> {
+  /** Makes one call with the events of several workspaces. Rejects if the call fails. */
+  async #share(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+    try {
+      return await this.#once(events, SHARED_WITHIN_MS);
+    } catch (error) {
+      const { code, details } = error as ServiceError;
+      const fields = { code: status[code], details: failureCause(details ?? ""), events: events.length };
+      if (!this.#parts.signal.aborted)
+        this.#parts.log.warn(fields, "a shared call failed, publishing for each workspace");
+      throw error;
+    }
+  }
+
+  /** Publishes the events of one call. Retries while core is unavailable. */
+  async #publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
     const { signal } = this.#parts;
-    const isOthers = failed?.isShared && CALL_REJECTIONS.includes((failed.error as ServiceError).code);
-    let earlier = isOthers ? undefined : failed;
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        if (earlier !== undefined) throw earlier.error;
-        return await this.#once(events);
+        return await this.#once(events, PUBLISH_WITHIN_MS);
       } catch (error) {
-        earlier = undefined;
         const { code, details } = error as ServiceError;
         const cause = failureCause(details ?? "");
         if (signal.aborted) break;
@@ -108,12 +116,12 @@ export class GrpcPublisher {
    * Makes one call, and repeats it only with another token. Rejects with a `ServiceError` if the call fails, or when the
    * link is closed.
    */
-  async #once(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
+  async #once(events: readonly OutboundEvent[], withinMs: number): Promise<readonly PublishResult[]> {
     for (;;) {
       if (this.#parts.signal.aborted) throw new LinkClosed();
       const { token } = this.#parts.credentials;
       try {
-        const results = await this.#call(events, token);
+        const results = await this.#call(events, token, withinMs);
         this.#parts.credentials.accepted(token);
         return results;
       } catch (error) {
@@ -123,13 +131,17 @@ export class GrpcPublisher {
     }
   }
 
-  #call(events: readonly OutboundEvent[], token: string): Promise<readonly PublishResult[]> {
+  #call(
+    events: readonly OutboundEvent[],
+    token: string,
+    withinMs: number,
+  ): Promise<readonly PublishResult[]> {
     const { signal } = this.#parts;
     return new Promise((resolve, reject) => {
       const call = this.#parts.client.publishEvents(
         { events: [...events] },
         bearer(token),
-        { deadline: Date.now() + PUBLISH_WITHIN_MS },
+        { deadline: Date.now() + withinMs },
         (error, response) => {
           signal.removeEventListener("abort", cancel);
           if (error === null) resolve(response.results);

@@ -4,7 +4,10 @@ import { OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 /** Maximum bytes of the events of a call with several events. Core accepts 8 MB. */
 const CALL_MAX_BYTES = 4_194_304;
 
-/** The events of a call, and their bytes. */
+/** Maximum bytes that a request has for each event besides the event itself: a tag and a length. */
+const FRAME_MAX_BYTES = 5;
+
+/** The events of a call, and their bytes in the request. */
 export interface PublishCall {
   readonly events: readonly OutboundEvent[];
   readonly bytes: number;
@@ -35,4 +38,5 @@ export function isLarge(event: OutboundEvent): boolean {
   return sizeOf(event) > CALL_MAX_BYTES;
 }
 
-const sizeOf = (event: OutboundEvent): number => OutboundEvent.encode(event).finish().length;
+const sizeOf = (event: OutboundEvent): number =>
+  OutboundEvent.encode(event).finish().length + FRAME_MAX_BYTES;

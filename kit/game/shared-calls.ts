@@ -5,41 +5,40 @@ import type { PublishCall } from "./publish-calls";
 type Results = readonly PublishResult[];
 
 export interface SharedCallsOptions {
-  /** Makes one call, without retries. */
-  once(events: readonly OutboundEvent[]): Promise<Results>;
-  /** Publishes the events of one workspace in calls of their own, with retries. */
-  alone(events: readonly OutboundEvent[], failed?: FailedCall): Promise<Results>;
-}
-
-/** A call with the events that has failed. */
-export interface FailedCall {
-  readonly error: unknown;
-  /** Whether the call had events of several workspaces. */
-  readonly isShared: boolean;
+  /** Makes one call with the events of several workspaces, without retries. */
+  share(events: readonly OutboundEvent[]): Promise<Results>;
+  /** Publishes the events of one workspace in a call of their own, with retries. */
+  alone(events: readonly OutboundEvent[]): Promise<Results>;
 }
 
 interface Entry extends PublishCall {
   resolve(results: Results | Promise<Results>): void;
 }
 
-/** Minimum milliseconds between two shared calls. At 1,000 events per second, this halves core's processor time. */
+/** Minimum milliseconds between two departures. At 1,000 events per second, this halves core's processor time. */
 const EVERY_MS = 5;
-/** Maximum milliseconds for which events wait for the shared calls in progress. */
+/** Maximum milliseconds for which events wait for the calls of the last departure. */
 const WAIT_MS = 20;
+/**
+ * Milliseconds for which no call is shared after a shared call has failed, e.g. because one of several Redis servers
+ * does not answer. Meanwhile, the workspaces on that server begin to wait alone.
+ */
+const APART_MS = 10_000;
 
 /**
  * Lets events of several workspaces share a call to core, because a call costs core about eight times as much as a
- * further event of a call. Events leave at once, if no shared call is in progress, and none left in the last 5 ms.
- * Otherwise they wait for this, but at most 20 ms, and then leave together.
+ * further event of a call. Events leave at once if no events left in the last 5 ms, and the calls of the last departure
+ * have ended. Otherwise they wait for this, but only until 20 ms after the last departure, and then leave together.
  *
- * If a shared call fails, the events of each workspace are published in calls of their own. So no event can keep those
- * of another workspace from being published.
+ * If a shared call fails, the events of each workspace are published alone, and so are all events of the next 10
+ * seconds. So no event can keep those of another workspace from being published.
  */
 export class SharedCalls {
   readonly #options: SharedCallsOptions;
   #waiting: Entry[] = [];
-  #inProgress = 0;
-  #leftAt = -Infinity;
+  /** The last departure: its time, and the number of its calls that have not ended. */
+  #last = { atMs: -Infinity, open: 0 };
+  #apartUntilMs = -Infinity;
   /** Cancels the next departure; undefined if none is planned. */
   #cancel: (() => void) | undefined;
 
@@ -52,7 +51,8 @@ export class SharedCalls {
    * because core takes longer for it.
    */
   publish(call: PublishCall): Promise<Results> {
-    if (call.bytes > PUBLISH_SLICES.bytes) return this.#options.alone(call.events);
+    const isApart = performance.now() < this.#apartUntilMs;
+    if (isApart || call.bytes > PUBLISH_SLICES.bytes) return this.#options.alone(call.events);
     return new Promise((resolve) => {
       this.#waiting.push({ ...call, resolve });
       if (this.#cancel === undefined) this.#plan();
@@ -61,8 +61,8 @@ export class SharedCalls {
 
   /** Plans the next departure. */
   #plan(): void {
-    const everyMs = this.#leftAt + EVERY_MS - performance.now();
-    const ms = this.#inProgress > 0 ? WAIT_MS : everyMs;
+    const { atMs, open } = this.#last;
+    const ms = atMs + (open > 0 ? WAIT_MS : EVERY_MS) - performance.now();
     if (ms > 0) {
       const timer = setTimeout(() => this.#leave(), ms);
       this.#cancel = () => clearTimeout(timer);
@@ -75,26 +75,39 @@ export class SharedCalls {
 
   #leave(): void {
     this.#cancel = undefined;
-    this.#leftAt = performance.now();
-    for (const entries of toCalls(this.#waiting.splice(0))) void this.#call(entries);
+    const calls = toCalls(this.#waiting.splice(0));
+    const departure = { atMs: performance.now(), open: calls.length };
+    this.#last = departure;
+    for (const entries of calls) void this.#depart(departure, entries);
   }
 
-  /** Makes one call with all events of the entries. */
-  async #call(entries: readonly Entry[]): Promise<void> {
-    const { once, alone } = this.#options;
-    this.#inProgress += 1;
-    try {
-      const results = await once(entries.flatMap(({ events }) => events));
-      let from = 0;
-      for (const { events, resolve } of entries) resolve(results.slice(from, (from += events.length)));
-    } catch (error) {
-      const failed = { error, isShared: entries.length > 1 };
-      for (const { events, resolve } of entries) resolve(alone(events, failed));
-    }
-    this.#inProgress -= 1;
-    if (this.#inProgress > 0 || this.#waiting.length === 0) return;
+  async #depart(departure: { open: number }, entries: readonly Entry[]): Promise<void> {
+    await this.#call(entries);
+    departure.open -= 1;
+    if (departure !== this.#last || departure.open > 0 || this.#waiting.length === 0) return;
     this.#cancel?.();
     this.#plan();
+  }
+
+  /** Publishes the events of entries. Resolves when the call has ended. */
+  async #call(entries: readonly Entry[]): Promise<void> {
+    const { share, alone } = this.#options;
+    const [first] = entries;
+    if (first !== undefined && entries.length === 1) {
+      const publishing = alone(first.events);
+      first.resolve(publishing);
+      await publishing.catch(() => undefined);
+      return;
+    }
+    const shared = entries.flatMap(({ events }) => events);
+    const results = await share(shared).catch(() => undefined);
+    if (results?.length === shared.length) {
+      let from = 0;
+      for (const { events, resolve } of entries) resolve(results.slice(from, (from += events.length)));
+    } else {
+      this.#apartUntilMs = performance.now() + APART_MS;
+      for (const { events, resolve } of entries) resolve(alone(events));
+    }
   }
 }
 

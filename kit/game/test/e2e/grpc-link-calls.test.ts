@@ -117,6 +117,7 @@ test("events that are published at the same time share a call", async () => {
 
 test.each([
   [status.INVALID_ARGUMENT, CoreRejects],
+  [status.RESOURCE_EXHAUSTED, CoreRejects],
   [status.INTERNAL, LinkClosed],
 ])(
   "an event for which core answers with the status %d keeps no other event from being published",

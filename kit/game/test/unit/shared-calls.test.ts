@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { PUBLISH_BATCH_MAX, PUBLISH_SLICES } from "../../../../core/domain/bounds";
 import { OutboundEvent, type PublishResult } from "../../../../proto/gen/chatbridge/v1/game";
 import type { PublishCall } from "../../publish-calls";
-import { SharedCalls, type FailedCall } from "../../shared-calls";
+import { SharedCalls } from "../../shared-calls";
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -20,108 +20,113 @@ const resultOf = ({ idempotencyKey }: OutboundEvent): PublishResult => ({
 const idsOf = (results: readonly PublishResult[]) =>
   results.map(({ outcome }) => (outcome?.$case === "published" ? outcome.value.eventId : undefined));
 
-/** Calls that take `takesMs`, and fail if `isFailing` returns true for their keys. */
+/** Calls that take `takesMs`. A shared call fails if `isFailing` returns true for its keys. */
 function setUp(takesMs: number, isFailing: (keys: readonly string[]) => boolean = () => false) {
   const shared: (readonly string[])[] = [];
   const alone: (readonly string[])[] = [];
-  const failures: (FailedCall | undefined)[] = [];
-  const later = <T>(result: () => T): Promise<T> =>
-    new Promise((resolve, reject) =>
-      setTimeout(() => {
-        try {
-          resolve(result());
-        } catch (error) {
-          reject(error);
-        }
-      }, takesMs),
-    );
+  const startedAt = new Map<string, number>();
+  const start = (calls: (readonly string[])[], events: readonly OutboundEvent[]): readonly string[] => {
+    const keys = keysOf(events);
+    calls.push(keys);
+    for (const key of keys) if (!startedAt.has(key)) startedAt.set(key, performance.now());
+    return keys;
+  };
   const calls = new SharedCalls({
-    once(events) {
-      shared.push(keysOf(events));
-      return later(() => {
-        if (isFailing(keysOf(events))) throw new Error("failed");
-        return events.map(resultOf);
-      });
+    async share(events) {
+      const keys = start(shared, events);
+      await new Promise((resolve) => setTimeout(resolve, takesMs));
+      if (isFailing(keys)) throw new Error("failed");
+      return events.map(resultOf);
     },
-    alone(events, failed) {
-      alone.push(keysOf(events));
-      failures.push(failed);
-      return later(() => events.map(resultOf));
+    async alone(events) {
+      start(alone, events);
+      await new Promise((resolve) => setTimeout(resolve, takesMs));
+      return events.map(resultOf);
     },
   });
-  return { calls, shared, alone, failures };
+  const publish = (...keys: readonly string[]) => calls.publish(callOf(keys));
+  /** The events of all calls, each call joined, in the order of the calls of each kind. */
+  const seen = () => ({
+    shared: shared.map((keys) => keys.join(" ")),
+    alone: alone.map((keys) => keys.join(" ")),
+  });
+  return { calls, publish, shared, startedAt, seen };
 }
 
 // time: controlled
 test("the events of one turn of the event loop leave at once, in one call, and each caller gets its own results", async () => {
-  const { calls, shared } = setUp(3);
-  const publishing = [["a1", "a2"], ["b"], ["c"]].map((keys) => calls.publish(callOf(keys)));
+  const { publish, seen } = setUp(3);
+  const publishing = [publish("a1", "a2"), publish("b"), publish("c")];
   await jest.advanceTimersByTimeAsync(0);
-  expect(shared).toEqual([["a1", "a2", "b", "c"]]);
+  expect(seen()).toEqual({ shared: ["a1 a2 b c"], alone: [] });
   await jest.advanceTimersByTimeAsync(3);
   expect((await Promise.all(publishing)).map(idsOf)).toEqual([["a1", "a2"], ["b"], ["c"]]);
 });
 
 // time: controlled
-test("a call leaves 5 ms after the call before it", async () => {
-  const { calls, shared } = setUp(1);
-  void calls.publish(callOf(["a"]));
+test("events leave 5 ms after the last departure", async () => {
+  const { publish, seen } = setUp(1);
+  void publish("a");
   await jest.advanceTimersByTimeAsync(2);
-  void calls.publish(callOf(["b"]));
+  void publish("b");
   await jest.advanceTimersByTimeAsync(2);
-  void calls.publish(callOf(["c"]));
-  expect(shared).toEqual([["a"]]);
+  void publish("c");
+  expect(seen()).toEqual({ shared: [], alone: ["a"] });
   await jest.advanceTimersByTimeAsync(1);
-  expect(shared).toEqual([["a"], ["b", "c"]]);
+  expect(seen()).toEqual({ shared: ["b c"], alone: ["a"] });
 });
 
 // time: controlled
-test("events wait for a call in progress, but at most 20 ms", async () => {
-  const { calls, shared } = setUp(12);
-  void calls.publish(callOf(["a"]));
+test("events wait for the calls of the last departure, but only until 20 ms after it", async () => {
+  const { publish, seen } = setUp(12);
+  void publish("a");
   await jest.advanceTimersByTimeAsync(1);
-  void calls.publish(callOf(["b"]));
+  void publish("b");
   await jest.advanceTimersByTimeAsync(10);
-  expect(shared).toEqual([["a"]]);
+  expect(seen().alone).toEqual(["a"]);
   await jest.advanceTimersByTimeAsync(2);
-  expect(shared).toEqual([["a"], ["b"]]);
+  expect(seen().alone).toEqual(["a", "b"]);
 
   const slow = setUp(1_000);
-  void slow.calls.publish(callOf(["a"]));
+  void slow.publish("a");
+  await jest.advanceTimersByTimeAsync(15);
+  void slow.publish("b");
+  await jest.advanceTimersByTimeAsync(4);
+  expect(slow.seen().alone).toEqual(["a"]);
   await jest.advanceTimersByTimeAsync(1);
-  void slow.calls.publish(callOf(["b"]));
-  await jest.advanceTimersByTimeAsync(19);
-  expect(slow.shared).toEqual([["a"]]);
-  await jest.advanceTimersByTimeAsync(1);
-  expect(slow.shared).toEqual([["a"], ["b"]]);
+  expect(slow.seen().alone).toEqual(["a", "b"]);
 });
 
 // time: controlled
-test("after a failed shared call, the events of each caller get a call of their own", async () => {
-  const { calls, alone, failures } = setUp(1, () => true);
-  const publishing = [["a"], ["b1", "b2"]].map((keys) => calls.publish(callOf(keys)));
+test("after a failed shared call, the events of each caller are published alone, and nothing is shared for 10 seconds", async () => {
+  const { publish, seen } = setUp(1, (keys) => keys.includes("bad"));
+  const publishing = [publish("a"), publish("b1", "bad")];
   await jest.advanceTimersByTimeAsync(10);
-  expect((await Promise.all(publishing)).map(idsOf)).toEqual([["a"], ["b1", "b2"]]);
-  expect(alone).toEqual([["a"], ["b1", "b2"]]);
-  const shared = { error: new Error("failed"), isShared: true };
-  expect(failures).toEqual([shared, shared]);
-  void calls.publish(callOf(["c"]));
-  await jest.advanceTimersByTimeAsync(10);
-  expect(failures[2]).toEqual({ error: new Error("failed"), isShared: false });
+  expect((await Promise.all(publishing)).map(idsOf)).toEqual([["a"], ["b1", "bad"]]);
+  expect(seen()).toEqual({ shared: ["a b1 bad"], alone: ["a", "b1 bad"] });
+  await jest.advanceTimersByTimeAsync(9_900);
+  void publish("c");
+  void publish("d");
+  await jest.advanceTimersByTimeAsync(100);
+  expect(seen()).toEqual({ shared: ["a b1 bad"], alone: ["a", "b1 bad", "c", "d"] });
+  void publish("e");
+  void publish("f");
+  await jest.advanceTimersByTimeAsync(100);
+  expect(seen().shared).toEqual(["a b1 bad", "e f"]);
 });
 
 // time: controlled
 test("a call of more than one slice is not shared, and nothing waits for this call", async () => {
-  const { calls, shared, alone } = setUp(1_000);
+  const { calls, publish, seen } = setUp(1_000);
   void calls.publish(callOf(["large"], PUBLISH_SLICES.bytes + 1));
-  void calls.publish(callOf(["small"]));
+  void publish("a");
+  void publish("b");
   await jest.advanceTimersByTimeAsync(0);
-  expect(alone).toEqual([["large"]]);
-  expect(shared).toEqual([["small"]]);
+  expect(seen()).toEqual({ shared: ["a b"], alone: ["large"] });
 });
 
 // time: controlled
-test("with any calls, each caller gets its own results within the bounds of a call, and nothing is left waiting", async () => {
+test("with any calls, each caller gets its own results within the bounds of a call, and no event leaves late", async () => {
   const caller = fc.record({
     afterMs: fc.integer({ min: 0, max: 30 }),
     events: fc.integer({ min: 1, max: PUBLISH_BATCH_MAX }),
@@ -131,21 +136,23 @@ test("with any calls, each caller gets its own results within the bounds of a ca
   const property = fc.asyncProperty(
     fc.array(caller, { maxLength: 30 }),
     fc.nat({ max: 40 }),
-    async (callers, takesMs) => {
+    fc.boolean(),
+    async (callers, takesMs, someFail) => {
+      const callerOf = (key: string) => callers[Number(key.split("/")[0])];
       const bytesOf = (keys: readonly string[]): number =>
-        [...new Set(keys.map((key) => Number(key.split("/")[0])))].reduce(
-          (sum, index) => sum + (callers[index]?.bytes ?? NaN),
-          0,
-        );
-      const { calls, shared } = setUp(takesMs, (keys) =>
-        keys.some((key) => callers[Number(key.split("/")[0])]?.isFailing),
+        [...new Set(keys.map(callerOf))].reduce((sum, each) => sum + (each?.bytes ?? NaN), 0);
+      const { calls, shared, startedAt } = setUp(
+        takesMs,
+        (keys) => someFail && keys.some((key) => callerOf(key)?.isFailing),
       );
       const published: Promise<readonly PublishResult[]>[] = [];
       const wanted: (readonly string[])[] = [];
+      const publishedAt: number[] = [];
       for (const [index, { afterMs, events, bytes }] of callers.entries()) {
         await jest.advanceTimersByTimeAsync(afterMs);
         const keys = Array.from({ length: events }, (_, i) => `${index}/${i}`);
         wanted.push(keys);
+        publishedAt.push(performance.now());
         published.push(calls.publish(callOf(keys, bytes)));
       }
       await jest.advanceTimersByTimeAsync(1_000);
@@ -155,6 +162,8 @@ test("with any calls, each caller gets its own results within the bounds of a ca
         expect(keys.length).toBeLessThanOrEqual(PUBLISH_BATCH_MAX);
         expect(bytesOf(keys)).toBeLessThanOrEqual(PUBLISH_SLICES.bytes);
       }
+      for (const [index, atMs] of publishedAt.entries())
+        expect((startedAt.get(`${index}/0`) ?? Infinity) - atMs).toBeLessThanOrEqual(21);
     },
   );
   await fc.assert(property);
