@@ -10,7 +10,7 @@ export interface Painted {
   readonly look: Look;
 }
 
-/** A piece of a line. The text can be untrusted: the terminal escapes it before it adds colour. */
+/** A piece of a line. The text can be untrusted: `rendered` escapes the text before adding colour. */
 export type Span = string | Painted;
 /** A line of output. */
 export type Line = Span | readonly Span[];

@@ -19,7 +19,7 @@ export interface BackupTimes {
   readonly failedAt: number;
 }
 
-/** Reads what protects the data in Redis. */
+/** Reads the state of Redis persistence, and the times of the backups. */
 export interface Durability {
   /** Returns the persistence of each master. */
   readPersistence(): Promise<readonly ServerPersistence[]>;

@@ -29,7 +29,7 @@ async function startReading() {
     const pending = asList(await store.redis.command(key, ["XPENDING", log, group, "-", "+", "1000"]));
     return pending.map((entry) => asNumber(asList(entry)[3] ?? null));
   };
-  /** Returns the events that `ids` identify. */
+  /** Returns the texts of the parked events. */
   const eventsOf = async (parked: readonly ParkedEntry[] | undefined): Promise<readonly string[]> =>
     Promise.all(
       (parked ?? []).map(async ({ entryId }) => {

@@ -57,7 +57,7 @@ const EDITS_KEPT = 5_000;
 /** Handles the answers of the sync: updates the cached state of the rooms, and reports the events of members. */
 export class SyncHandler {
   readonly #parts: SyncHandlerParts;
-  /** The id of the edited event, by the id of each edit. Some clients let members react to an edit. */
+  /** Maps the id of each edit to the id of the edited event: some clients let members react to an edit. */
   readonly #originals = new LRUCache<string, string>({ max: EDITS_KEPT });
 
   constructor(parts: SyncHandlerParts) {
