@@ -197,7 +197,7 @@ function bridgeSettings(
   { secretFile }: SecretOptions,
   secret: string | undefined,
 ): readonly string[] {
-  const baseUrl = environment["BASE_URL"] || DEFAULT_BASE_URL;
+  const baseUrl = environment["PUBLIC_URL"] || environment["BASE_URL"] || DEFAULT_BASE_URL;
   return [
     "",
     "For the settings of the bridge:",

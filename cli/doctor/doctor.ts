@@ -24,7 +24,7 @@ export function addDoctor(program: CliCommand, cli: Cli): void {
   program
     .command("doctor")
     .description("check an installation: core, Redis, TLS, clocks, tokens, backups, the address for bridges")
-    .option("--url <url>", "address of the service for bridges, as in PUBLIC_URL or BASE_URL", parseUrl)
+    .option("--url <url>", "address of the service for bridges, as in BASE_URL or PUBLIC_URL", parseUrl)
     .option("--dashboard <url>", "address of the dashboard, as in DASHBOARD_URL", parseUrl)
     .option("--ca <file>", "PEM certificate of an authority to trust for --url and --dashboard")
     .option("--backup-every <hours>", "hours between two backups", parseHours, 24)
@@ -45,14 +45,14 @@ async function examine(cli: Cli, options: DoctorOptions): Promise<void> {
   const connection = readConnection("operator", cli);
   const ca = options.ca === undefined ? undefined : await cli.terminal.read(options.ca);
   const {
-    url = urlFrom(cli.environment, "PUBLIC_URL", "BASE_URL"),
+    url = urlFrom(cli.environment, "BASE_URL", "PUBLIC_URL"),
     dashboard = urlFrom(cli.environment, "DASHBOARD_URL"),
     backupEvery,
   } = options;
   const checks: readonly (readonly [name: string, Promise<readonly Finding[]>])[] = [
     ["token-file", checkTokenFile(tokenPath(cli)).then((found) => [found])],
     ["core", checkCores(connection, backupEvery)],
-    ["edge", url === undefined ? without("edge", "--url or PUBLIC_URL") : checkEdge({ url, ca })],
+    ["edge", url === undefined ? without("edge", "--url or BASE_URL") : checkEdge({ url, ca })],
     ["edge-address", url === undefined ? none() : checkAddresses(connection, url).then((found) => [found])],
     [
       "dashboard",

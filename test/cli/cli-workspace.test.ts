@@ -50,7 +50,7 @@ test("the `create`, `rotate` and `connect` commands write the secret to a new pr
 });
 
 test("the `create` command prints the three settings of a bridge", async () => {
-  const environment = { BASE_URL: "https://bridges.example.org" };
+  const environment = { BASE_URL: "http://edge:8080", PUBLIC_URL: "https://bridges.example.org" };
   const options = { corePort, environment };
   const shown = await runCli("workspace create Shown --show-secret", options);
   const settings =
@@ -61,6 +61,9 @@ test("the `create` command prints the three settings of a bridge", async () => {
   const file = join(folder, "of a bridge");
   const kept = await runCli(["workspace", "create", "Kept", "--secret-file", file], { corePort });
   expect(kept.stdout).toContain("\nBASE_URL=http://127.0.0.1:8080\nWORKSPACE_ID=");
+  const onOneMachine = { corePort, environment: { BASE_URL: "https://hooks.example.org" } };
+  const third = await runCli("workspace create Third --show-secret", onOneMachine);
+  expect(third.stdout).toContain("\nBASE_URL=https://hooks.example.org\nWORKSPACE_ID=");
   expect(kept.stdout).toContain(`\nSIGNING_SECRET_FILE='${file}'\n`);
   const withQuote = join(folder, "Ann's secret");
   const quoted = await runCli(["workspace", "create", "Quoted", "--secret-file", withQuote], { corePort });
