@@ -22,7 +22,7 @@ function createRandomFractions(): () => number {
 }
 
 export function createIds(now: Clock): Ids {
-  // The factory is monotonic, so ids of the same millisecond also increase, and cannot collide within one core.
+  // The factory is monotonic, so ids from the same millisecond increase too, and cannot collide within one core.
   const ulid = monotonicFactory(createRandomFractions());
   return {
     event: () => `evt_${ulid(now())}`,

@@ -69,7 +69,9 @@ export async function migrate(args: readonly string[], environment: NodeJS.Proce
   }
 }
 
-/** Returns the options, or a text to print. Throws an Error when an argument is invalid. */
+/**
+ * Returns the options, or the text to print for `--help` or `--version`. Throws an Error when an argument is invalid.
+ */
 function readOptions(args: readonly string[]): Options | string {
   const { values } = parseArgs({
     args: [...args],
@@ -135,7 +137,7 @@ function surveyOf({ converted, expired, unserved }: Survey): readonly string[] {
   ];
 }
 
-/** Returns the lines about the data that release 1.0.0-beta.1 does not know. */
+/** Returns the lines to print about data that release 1.0.0-beta.1 does not know. */
 function lossesOf(survey: Survey): readonly string[] {
   const {
     converted,

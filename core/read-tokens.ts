@@ -4,15 +4,18 @@ import { parseList, type Settings } from "../runtime/settings";
 import { checkTokens, parseTokenLabel, type KnownToken } from "./rpc/known-tokens";
 
 const TOKEN_MIN_CHARACTERS = 16;
-/** Maximum size of the file of tokens in bytes, and maximum number of its tokens. Core compares each call's token with all of them. */
+/**
+ * Maximum size in bytes of the file of tokens, and maximum number of tokens in the file. Core compares each call's
+ * token with all of them.
+ */
 const FILE_MAX_BYTES = 262_144;
 const FILE_MAX_TOKENS = 1_000;
 
 type Tokens = readonly KnownToken[];
 
 /**
- * Reads the tokens that core accepts: those of `CORE_TOKENS` and those of `CORE_TOKENS_FILE`. `tokensFile` returns both
- * again after a change of the file.
+ * Reads the tokens that core accepts, from `CORE_TOKENS` and `CORE_TOKENS_FILE`. `tokensFile` reads the file again
+ * after it has changed, and returns the tokens of both settings.
  */
 export function readTokens(settings: Settings): {
   readonly tokens: Tokens;
@@ -50,8 +53,8 @@ function parseTokens(text: string): Tokens {
 }
 
 /**
- * Parses the text of a file of tokens. Lines that begin with `#` are comments. Throws if the file is invalid or has no
- * token; the error names the line, and never repeats the line.
+ * Parses the text of a file of tokens. Lines that begin with `#` are comments. Throws if the file is invalid or
+ * contains no token. The error gives the number of the invalid line, but never its text.
  */
 export function parseTokensFile(text: string): Tokens {
   const tokens = text.split(/\r\n|\n|\r/).flatMap((line, at) => {

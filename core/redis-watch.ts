@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 500;
 
 /**
  * Logs when Redis is unavailable, with the reason, and when Redis is available again. Connection errors count as an
- * outage only if calls fail too: with Sentinel or a cluster, core may not need a connection to the server that failed.
+ * outage only if calls fail too. With Sentinel or a cluster, core may not need a connection to the server that failed.
  *
  * This file only logs. `core/store/redis/connection.ts` connects again, with a back-off of at most 500 ms. Calls in
  * progress fail with `StoreUnavailable`, and core does not send them again.
@@ -25,7 +25,10 @@ export function createRedisWatch(log: Logger) {
   let reason = "";
   let isLooking = false;
 
-  /** The error of a call says only that the connection is lost. The connection's own error contains the reason. */
+  /**
+   * Returns why a call failed. The error of a call says only that the connection is lost. The connection's own error
+   * contains the reason.
+   */
   function whyFailed(error: unknown): string {
     return replyFault(error) ?? reason;
   }

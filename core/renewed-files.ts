@@ -8,10 +8,12 @@ import { AcceptedTokens } from "./rpc/accepted-tokens";
 
 export type RenewedFiles = ReturnType<typeof watchFiles>;
 
-/** Reads core's files of tokens and certificates again when they change, and keeps what they contain. */
+/** Reads core's files of tokens and certificates again when they change, and keeps their current contents. */
 export function watchFiles(config: CoreConfig, log: Logger) {
   const watch = new FileWatch(log);
-  /** The Unix time in seconds at which a certificate of each file expires, by the name of the setting. */
+  /**
+   * The Unix time in seconds at which the first certificate of each file expires, by the name of the file's setting.
+   */
   const expiries = new Map<string, number>();
 
   function use(setting: string, pem: Buffer | undefined): void {
@@ -48,7 +50,10 @@ export function watchFiles(config: CoreConfig, log: Logger) {
     tokens: watchTokens(watch, config, log),
     /** The certificates of core's listener; undefined without TLS. */
     tls,
-    /** Additional roots for Redis. The list changes, and new connections use its current element. */
+    /**
+     * Additional roots for Redis. A changed file replaces the element of this list, and new connections use the current
+     * element.
+     */
     redisRoots,
     /** Returns the roots to trust for bridges. */
     pushContext: () => pushContext,

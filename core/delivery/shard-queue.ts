@@ -24,9 +24,9 @@ export const SHARD_BYTES_MAX = 32 * 1024 * 1024;
 export const FORGET_WORKSPACES_AT = 64;
 
 /**
- * The entries of the push queue that are in hand, and their bytes. An entry is in hand while this core works on the
- * entry: before its first attempt, during its attempts, and between them. When the queue is read again from its
- * beginning, `take` rejects the entries that are already in hand.
+ * Tracks the entries of the push queue that are in hand, and their sizes in bytes. An entry is in hand while this core
+ * works on the entry: before its first attempt, during its attempts, and between them. When the queue is read again
+ * from its beginning, `take` rejects the entries that are already in hand.
  */
 export function createInHand() {
   /** Bytes by entry id. */
@@ -75,7 +75,7 @@ export function createInHand() {
       if (isReadAgain) finished.add(push.entryId);
       else taken.delete(push.entryId);
     },
-    /** Frees the bytes of an entry that may still be in the queue. `take` still rejects the entry. */
+    /** Stops counting the bytes of an entry that may still be in the queue. `take` still rejects the entry. */
     abandon(push: QueuedPush): void {
       if (taken.has(push.entryId)) hold(push, 0);
     },
@@ -99,7 +99,7 @@ interface ShardQueueContext {
   readonly pushQueue: PushQueue;
 }
 
-/** The push queue of a shard, as far as this core has read it. */
+/** Reads the push queue of one shard, and keeps the position up to which it has been read. */
 export class ShardQueue {
   readonly inHand = createInHand();
   readonly #context: ShardQueueContext;
@@ -108,7 +108,7 @@ export class ShardQueue {
   /** The id of the last entry that was read; undefined to read from the start of the queue. */
   #after: string | undefined;
   #isReading = false;
-  /** The start of the last read that reached the end of the queue, as a `performance.now()` time. */
+  /** The `performance.now()` time at which the last read that reached the end of the queue began. */
   #caughtUpAt = -Infinity;
   /** The last period in which reads failed, as `performance.now()` times. */
   readonly #fault = { isOver: true, from: -Infinity, to: -Infinity };
@@ -141,13 +141,15 @@ export class ShardQueue {
     }
   }
 
-  /** How far the queue has been read; undefined while it is being read, or has no room. */
+  /** The position up to which the queue has been read; undefined during a read, or without room for another read. */
   get position(): QueuePosition | undefined {
     if (this.#isReading || this.inHand.isReadAgain || this.isFull) return undefined;
     return { token: this.#lease.token, after: this.#after };
   }
 
-  /** Moves from a position to the entry `to`. Returns false if the queue has left the position. */
+  /**
+   * Moves the position of this queue from `from` to the entry `to`. Returns false if `from` is no longer the position.
+   */
   move(from: QueuePosition, to: string | undefined): boolean {
     const { position } = this;
     if (position === undefined || position.after !== from.after) return false;
@@ -183,14 +185,14 @@ export class ShardQueue {
 
   /** Returns the milliseconds since an event was published, on the service clock, which may have jumped since then. */
   ageOf({ entryId }: QueuedPush): number {
-    // The id of an entry begins with the Redis time in ms.
+    // The id of an entry begins with the time in ms at which Redis stored the entry.
     return Math.max(0, this.#context.now() - Number.parseInt(entryId, 10));
   }
 
   /** Returns the `performance.now()` time at which an event was published. Must be called before `caughtUp`. */
   publishedAt(event: QueuedPush): number {
-    // If the last read to the end of the queue did not return this event, the event is newer than that read, whatever
-    // the clocks say.
+    // An event that the last read to the end of the queue did not return is newer than that read, whatever the clocks
+    // say.
     return Math.max(performance.now() - this.ageOf(event), this.#caughtUpAt);
   }
 

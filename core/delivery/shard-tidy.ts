@@ -11,7 +11,7 @@ export interface ShardTidyContext {
 const TIDY_EVERY_MS = 1_000;
 
 /**
- * Removes events that are no longer needed from the inbound log of one shard, every second while the shard's lease is
+ * Removes the events that are no longer needed in the inbound log of one shard, every second while the shard's lease is
  * held. This frees the memory of acked events even if no bridge sends anything, and even while Redis is full.
  */
 export async function tidyShard(

@@ -18,9 +18,9 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Watches the poll workspaces of one shard while the shard's lease is held. Finds workspaces that have stopped
- * polling while events wait, and sends the emails in the outbox. Also starts to send the operator events in the outbox
- * of operator events, but does not wait until these events are sent. If operator events are left in their outbox when
- * the work on the shard stops, the next holder of the lease sends them.
+ * polling while events wait, and sends the emails in the outbox. Also starts to send the operator events in their
+ * outbox, but does not wait until they are sent. If some are left when the work on the shard stops, the next holder of
+ * the lease sends them.
  */
 export async function watchShard(context: ShardWatchContext, lease: Lease): Promise<void> {
   const { shard, stopping } = lease;

@@ -28,8 +28,8 @@ export async function createSmtpMailer({ url, from }: SmtpOptions): Promise<Mail
         await transport.sendMail({
           // `to` is an object, because the library would parse a string as a list of addresses.
           to: { name: "", address: to },
-          // The library does not encode a subject that already looks like an encoded word. But a workspace's name may
-          // contain such text, which mail programs must not decode.
+          // The library does not encode a subject that already looks like an encoded word. A workspace's name may
+          // contain such text, but mail programs must not decode it.
           subject: subject.includes("=?") ? encodeWord(subject, "Q", ENCODED_WORD_BYTES) : subject,
           text,
           messageId: `<${messageId}@${domain}>`,

@@ -11,7 +11,7 @@ const SESSION_MAX_BYTES = 16 * 1024;
 /** Approximate bytes of an entry, in addition to its session. */
 const ENTRY_BYTES = 512;
 /**
- * Milliseconds for which the sessions from a full handshake are used. A resumed connection does not check the
+ * Milliseconds for which sessions from a full handshake can be resumed. A resumed connection does not check the
  * certificate again, so this time limits how long a revoked or replaced certificate is still accepted.
  */
 const LIFE_MS = 60 * 60 * 1000;
@@ -62,12 +62,12 @@ export function createTlsSessions(maxBytes = KEPT_MAX_BYTES) {
           if (offered !== undefined && socket.isSessionReused()) {
             until = offered.until;
           } else {
-            // If core offered a session, the bridge did not accept that session.
+            // If core offered a session, the bridge has rejected it.
             forget();
             until = performance.now() + lifeMs(socket);
           }
         });
-        // A `session` listener that is added earlier is lost when Node tries another address of the host.
+        // Node drops a `session` listener that was added before `connect` when it tries another address of the host.
         socket.once("connect", () => {
           const key = keyOf(host, socket.remoteAddress ?? "");
           // Node emits `session` once for each ticket that the bridge sends, and only after Node has accepted the

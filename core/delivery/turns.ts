@@ -8,13 +8,13 @@ export const IN_FLIGHT_MAX = 16;
  */
 export const WAITING_MAX = 5_000;
 /**
- * Maximum number of retries of one workspace that are in progress at the same time. If a bridge never answers, 32 are
- * in progress: two for each of the `IN_FLIGHT_MAX` first attempts.
+ * Maximum number of retries of one workspace that are in progress at the same time. If a bridge never answers, 32
+ * retries are in progress: two for each of the `IN_FLIGHT_MAX` first attempts.
  */
 export const RETRIES_MAX = 64;
 /**
- * Maximum milliseconds for which an event waits for its turn: from its publication, or from the time at which its retry
- * is due. An event that has waited longer is dropped.
+ * Maximum milliseconds for which an event waits for its turn. The wait begins when the event is published, or when its
+ * retry is due. An event that has waited longer is dropped.
  */
 export const WAIT_MAX_MS = 10_000;
 
@@ -22,7 +22,7 @@ export const WAIT_MAX_MS = 10_000;
 export class WorkspaceTurns<T extends Turned> {
   /**
    * The first attempts, which start in the order of publication. An event waits while the first attempt of an earlier
-   * event for the same message is in progress, and meanwhile all later events of the workspace wait too (head-of-line
+   * event for the same message is in progress. Meanwhile, all later events of the workspace wait too (head-of-line
    * blocking within one workspace).
    */
   readonly first = new Turns<T>(IN_FLIGHT_MAX, WAITING_MAX, true);
@@ -64,7 +64,7 @@ export class Turns<T extends Turned> {
   /** Index of the first event in `#waiting` that has not had a turn. */
   #head = 0;
   #inProgress = 0;
-  /** Ids of the messages that have a turn, if each message has at most one. */
+  /** Ids of the messages whose events have a turn; empty unless each message can have only one turn. */
   readonly #busy = new Set<string>();
 
   /** @param isOnePerMessage whether an event waits while another event for the same message has a turn */

@@ -31,7 +31,9 @@ export const OUTBOUND_EVENT_MAX_BYTES = 64 * 1024;
 export const DATA_DEPTH_MAX = 30;
 /** Seconds for which core keeps an idempotency key of `PublishEvents`. */
 export const IDEMPOTENCY_KEY_SECONDS = DAY_SECONDS;
-/** Maximum lifetime, in ms, that a game can set for an event: the longest time for which an event is held. */
+/**
+ * Minimum and maximum lifetime, in ms, that a game can set for an event. No event is held for longer than the maximum.
+ */
 export const LIFETIME_MIN_MS = 1_000;
 export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
 
@@ -42,8 +44,9 @@ export const LIFETIME_MAX_MS = HELD_SECONDS * 1_000;
  */
 export const GROUP_STREAMS_MAX = 64;
 /**
- * Maximum size in bytes of the `PublishEvents` requests in progress at a core: in total (eight requests of the largest
- * size), and with one token. One token can use at most half of the total, so games with other tokens can still publish.
+ * Maximum total size in bytes of the `PublishEvents` requests in progress at a core: for all tokens (eight requests of
+ * the largest size), and for one token. One token can use at most half of the total, so games with other tokens can
+ * still publish.
  */
 export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken: 16 * MB } as const;
 /**
@@ -52,8 +55,8 @@ export const PUBLISHING_MAX_BYTES = { all: 64 * MB, token: 32 * MB, limitedToken
  */
 export const PUBLISH_CALL_BYTES = 8 * 1024;
 /**
- * Maximum size in bytes of the incomplete requests at a core: in total, and with one token. The requests of edges do
- * not count. A request can be up to 8 MB.
+ * Maximum total size in bytes of the incomplete requests at a core: for all tokens, and for one token. The requests of
+ * edges do not count. A request can be up to 8 MB.
  */
 export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 32 * MB } as const;
 /**
@@ -63,14 +66,14 @@ export const INCOMPLETE_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToke
 export const WORKSPACE_REQUEST_MAX_BYTES = 128 * 1_024;
 export const PROBE_REQUEST_MAX_BYTES = 16 * 1_024;
 /**
- * Maximum size in bytes of the answers to the unary calls of `WorkspaceService` that are in progress at a core: in
- * total, and with one token.
+ * Maximum total size in bytes of the answers to the `WorkspaceService` unary calls in progress at a core: for all
+ * tokens, and for one token.
  */
 export const WORKSPACE_CALLS_MAX_BYTES = { all: 128 * MB, token: 64 * MB, limitedToken: 16 * MB } as const;
 /**
- * Maximum number of unary calls of all tokens, and of one token, that core processes at the same time. Further calls wait
- * for their turn, and the tokens take turns. Large publish calls, and calls that wait for a bridge or for a name server, do
- * not count.
+ * Maximum number of unary calls that core processes at the same time: for all tokens, and for one token. Further calls
+ * wait for their turn, and the tokens take turns. Large publish calls, and calls that wait for a bridge or for a name
+ * server, do not count.
  */
 export const CALLS_AT_ONCE = { inAll: 24, ofOne: 16 } as const;
 /**
@@ -101,7 +104,7 @@ export const REFUSALS = { perSecond: 200, waitingMax: { inAll: 4_096, ofOne: 1_0
  * waits for a turn like any other unary call.
  */
 export const PUBLISH_SLICES = { bytes: 256 * 1024, inAll: 4, ofOne: 1 } as const;
-/** Maximum number of watches of workspaces at a core: in total, and with one token. */
+/** Maximum number of calls at a core that watch workspaces: for all tokens, and for one token. */
 export const WATCHES_MAX = { all: 1_000, token: 500, limitedToken: 100 } as const;
 
 /** Maximum number of `Follow` streams of all groups on one core. */
@@ -109,9 +112,9 @@ export const CORE_STREAMS_MAX = 256;
 
 /**
  * Maximum number of parked events: events that a stream has read, but not delivered, because their workspaces have no
- * room in its window. A parked event takes about 50 bytes in core, or 180 bytes if it is the only one of its workspace:
- * at most 90 MB per core, and 3.6 MB per shard of a stream. The last two are for the streams of one token, so that one game
- * cannot use up the places of the others.
+ * room in its window. A parked event takes about 50 bytes in core, or 180 bytes if no other event of its workspace is
+ * parked. So parked events take at most 90 MB per core, and 3.6 MB per shard of a stream. `token` and `limitedToken`
+ * apply to the streams of one token, so that one game cannot use up the places of other games.
  */
 export const PARKED_EVENTS_MAX = {
   all: 500_000,
@@ -121,13 +124,14 @@ export const PARKED_EVENTS_MAX = {
 } as const;
 
 /**
- * Maximum number of events of one stream that do not count in its window, because the consumer gave them back and they
- * are not delivered again yet. Further events that are given back count. An event takes up to 600 bytes in core.
+ * Maximum number of a stream's events that do not count in its window, because the consumer gave them back and they are
+ * not redelivered yet. Beyond this maximum, events that are given back count in the window. An event takes up to 600
+ * bytes in core.
  */
 export const GIVEN_BACK_MAX = 1_000;
 
 /**
- * Maximum number of tests in progress on one core: in total, for one workspace, and with one token. A test sends a test
+ * Maximum number of tests in progress on one core: in total, for one workspace, and for one token. A test sends a test
  * event or a test operator event. The same maximums apply to URL checks, because these checks look up names.
  */
 export const OUTSIDE_CALLS_MAX = { inAll: 256, ofWorkspace: 16, ofToken: 64 } as const;
@@ -144,14 +148,14 @@ export const GROUPS_MAX = 64;
 /** Milliseconds after which core removes a group that has no streams. The log keeps events for the same time. */
 export const GROUP_IDLE_MS = DAY_SECONDS * 1_000;
 
-/** The maximums for all game tokens with the same name: groups, and `Follow` streams on one core. */
+/** Maximum numbers of groups, and of `Follow` streams on one core, for all game tokens with the same name. */
 export interface FollowShare {
   readonly groups: number;
   readonly streams: number;
 }
 /**
- * The share of a token for all workspaces. The share is less than the maximum for all tokens, so that one token cannot
- * use up all groups or streams.
+ * The share of a token that is not limited to some workspaces. The share is less than the maximum for all tokens, so
+ * that one token cannot use up all groups or streams.
  */
 export const FOLLOW_SHARE: FollowShare = { groups: 32, streams: 192 };
 /** The share of a token that is limited to some workspaces. */
@@ -159,7 +163,7 @@ export const LIMITED_FOLLOW_SHARE: FollowShare = { groups: 4, streams: 32 };
 
 const HOUR_MS = 3_600_000;
 /**
- * Maximum numbers and lifetimes of sealed entries, in all cores together: sessions and sign-in links of the dashboard.
+ * Maximum numbers (on all cores together) and lifetimes of sealed entries: sessions and sign-in links of the dashboard.
  * An entry expires after `lifeMs`, or after `idleMs` without use.
  */
 export const SEALED_LIMITS = {

@@ -4,11 +4,11 @@ import { FOLLOW_SHARE, LIMITED_FOLLOW_SHARE, type FollowShare } from "./bounds";
 export interface Caller {
   /** The name of the token, for logs and the log of changes. */
   readonly name: string;
-  /** The token's scope: the ids of the only workspaces that exist for the caller; undefined for all workspaces. */
+  /** The ids of the workspaces in the token's scope; undefined for all workspaces. */
   readonly workspaces: ReadonlySet<string> | undefined;
 }
 
-/** Whether a workspace exists for the caller. */
+/** Whether a workspace is in the caller's scope. Other workspaces do not exist for the caller. */
 export function isInScope({ workspaces }: Pick<Caller, "workspaces">, workspaceId: string): boolean {
   return workspaces === undefined || workspaces.has(workspaceId);
 }
@@ -24,8 +24,8 @@ export function isGroupOf(name: string, group: string): boolean {
 }
 
 /**
- * Returns why a game must not follow a group; undefined if the game can follow it. Core acks the events outside the
- * scope of a group's token, so a token with a different scope would lose events in the same group.
+ * Returns why a game must not follow a group; undefined if the game can follow it. For each group, core acks the events
+ * outside the token's scope. So a game whose token has a different scope would lose events in that group.
  *
  * @param limitedNames names of the game tokens that are limited to some workspaces
  */

@@ -4,7 +4,7 @@ import type { EventSummary } from "./event-summary";
 /** The start of the body of a bridge's response. */
 export interface ResponseStart {
   readonly bytes: Buffer;
-  /** Whether the body had more bytes. */
+  /** Whether the body was longer than `bytes`. */
   readonly isTruncated: boolean;
 }
 
@@ -29,7 +29,7 @@ export type PushOutcome = {
     }
 );
 
-/** What the log says about the event of an attempt or a drop, so that people recognize the event. */
+/** The details of an event in the log of attempts and drops, by which people recognize the event. */
 export interface LoggedEvent {
   readonly summary: EventSummary;
   /** The name of the token that published the event; empty when unknown. */
@@ -62,7 +62,7 @@ export interface LoggedPolls {
 }
 
 export interface LoggedDelivery extends Delivery {
-  /** The id of the entry. With this id, a caller can continue a list after this entry. */
+  /** The id of the entry. A caller sends it to continue a list after this entry. */
   readonly id: string;
   /** The time of the entry, in ms since the epoch; for polls, the time of the first poll. */
   readonly atMs: number;
@@ -91,7 +91,7 @@ export function deliveryOf(
   event: LoggedEvent,
 ): Delivery {
   const isDrop = typeof outcome === "string";
-  // Each push needs a delivery. V8 takes 3 µs for an object with a spread and further properties.
+  // Each push needs a delivery. V8 takes 3 µs to create an object from a spread and further properties.
   return {
     eventId,
     eventType,

@@ -1,18 +1,18 @@
 /** The part of an `AbortSignal` that a waiting task needs. `AbortSignal` and `CallEnd` implement this interface. */
 export interface EndSignal {
   readonly aborted: boolean;
-  /** The reason of the end; undefined before the end. */
+  /** Why the signal was aborted; undefined until then. */
   readonly reason: unknown;
-  /** Throws the reason if the end has come. */
+  /** Throws `reason` if the signal is already aborted. */
   throwIfAborted(): void;
-  /** Calls the listener once, at the end. Does nothing if the end has come. */
+  /** Calls the listener once, when the signal is aborted. Does nothing if the signal is already aborted. */
   addEventListener(type: "abort", listener: () => void, options: { readonly once: true }): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
 /**
- * The end of one call, instead of an `AbortController`. Node's signals and their listeners survived the collections of the
- * young generation, with the objects of finished calls.
+ * Signals the end of one call, in place of an `AbortController`. Node's signals and their listeners survived
+ * young-generation garbage collections, and kept the objects of finished calls in memory.
  */
 export class CallEnd implements EndSignal {
   #aborted = false;
@@ -40,8 +40,8 @@ export class CallEnd implements EndSignal {
   }
 
   /**
-   * Ends the call, and calls the listeners in the order in which they were added. Only the first end counts. A listener
-   * must not throw, because the next listeners would not be called.
+   * Ends the call, and calls the listeners in the order in which they were added. Only the first call of `abort`
+   * counts. A listener must not throw, because the listeners after it would not be called.
    */
   abort(reason: unknown): void {
     if (this.#aborted) return;

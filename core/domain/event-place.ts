@@ -1,14 +1,14 @@
 import { RESULT_MEANINGS, type EventPlace } from "../../contract/deliveries";
 import { isPoll, type Delivery } from "./delivery";
 
-/** What the store contains about an event. */
+/** The information that the store contains about an event. */
 export interface EventTraces {
   /** Whether the event is held for polling, and whether a poll has already returned it; undefined if it is not held. */
   readonly held: { readonly isFetched: boolean } | undefined;
   readonly isQueued: boolean;
   /** Whether core keeps the event as a failed event. */
   readonly isKept: boolean;
-  /** The entries of the log for the event, oldest first. */
+  /** The event's entries in the delivery log, oldest first. */
   readonly deliveries: readonly Pick<Delivery, "eventType" | "result">[];
 }
 

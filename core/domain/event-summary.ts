@@ -14,17 +14,20 @@ export interface EventSummary {
 }
 
 /**
- * Maximum number of bytes of an event that `summarize` reads. With the longest channel and user ids, the text begins
- * before the byte 2,000.
+ * Maximum number of bytes of an event that `summarize` reads. Even with the longest channel and user ids, the text
+ * begins within the first 2,000 bytes.
  */
 const READ_MAX_BYTES = 3_072;
-/** Maximum number of characters of one JSON string that become part of the text: enough escapes for the whole text. */
+/**
+ * Maximum number of characters of one JSON string that are decoded for the text: enough even if every character is
+ * escaped.
+ */
 const PART_MAX_CHARACTERS = 1_024;
 
 /**
- * Returns the summary of an event from its bytes, or from the start of its bytes. `renderEnvelope` writes all events in
- * one form, and each push needs a summary. So the function searches for the ends of a few strings instead of parsing
- * the event, which would take several times as long. Fields that the bytes lack are empty.
+ * Returns the summary of an event from its bytes, or from the start of its bytes. Each push needs a summary, and
+ * `renderEnvelope` writes all events in one form. So this function searches for the ends of a few strings: parsing the
+ * event would take several times as long. Fields that the bytes do not contain are empty.
  */
 export function summarize(envelope: Buffer | string): EventSummary {
   const json =
@@ -52,7 +55,10 @@ const NOTHING: EventSummary = { channel: "", userId: "", messageId: "", text: ""
 const EXPIRY = '"expiresAt":';
 const NEVER = "null";
 
-/** Returns the position after `expiresAt`, the last field that all events have. No field before it has this text. */
+/**
+ * Returns the position after `expiresAt`, the last field that all events have. No earlier field can contain the text
+ * `"expiresAt":`.
+ */
 function endOfExpiry(json: string): number | undefined {
   const at = json.indexOf(EXPIRY);
   if (at === -1) return undefined;
@@ -66,12 +72,12 @@ interface ReadString {
   readonly end: number;
 }
 
-/** Like `startsWith` with a position, which takes five times as long. */
+/** Whether `text` is at the position `at`. `startsWith` with a position takes five times as long. */
 function isAt(json: string, at: number, text: string): boolean {
   return json.slice(at, at + text.length) === text;
 }
 
-/** Reads a string whose characters follow `start`, if `start` is at a position. */
+/** Reads the JSON string whose characters follow `start`, if `start` is at the position `at`. */
 function readString(json: string, at: number, start: string): ReadString | undefined {
   if (!isAt(json, at, start)) return undefined;
   const from = at + start.length;
@@ -86,7 +92,7 @@ function closingQuote(json: string, from: number): number {
   return quote;
 }
 
-/** Whether an odd number of backslashes is before a position. */
+/** Whether an odd number of backslashes precedes the position `at`. */
 function isEscaped(json: string, from: number, at: number): boolean {
   let first = at;
   while (first > from && json[first - 1] === "\\") first -= 1;
@@ -112,7 +118,7 @@ function addLabels(text: string, json: string, after: number): string {
   const start = ',"buttons":[';
   if (!isAt(json, after, start)) return text;
   let [labelled, at] = [text, after + start.length];
-  // A code point has one or two characters, so further labels would be cut off.
+  // A code point is one or two UTF-16 units, so `cut` would remove further labels.
   while (labelled.length <= 2 * SUMMARY_MAX_CHARACTERS) {
     while (isBetweenButtons(json[at])) at += 1;
     const label = readString(json, at, '{"label":"');
@@ -141,7 +147,7 @@ function decode(characters: string): string {
 
 /**
  * Decodes the start of a JSON string. Replaces each run of white space and control characters with one space. A character
- * that was cut in half becomes U+FFFD, because the library of the store cannot read half of a surrogate pair.
+ * that was cut in half becomes U+FFFD, because the client library of the store cannot read half of a surrogate pair.
  */
 function fold(characters: string): string {
   const text = decode(characters);
@@ -150,7 +156,7 @@ function fold(characters: string): string {
 
 /** Most texts. */
 const IS_PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
-/** The runs of blanks that are not already one space. */
+/** Runs of blanks that are not already a single space. */
 const BLANKS = /[\s\p{Cc}]{2,}|[^\S ]|\p{Cc}/gu;
 
 /** Returns the first `SUMMARY_MAX_CHARACTERS` code points of a text. An ellipsis shows that the text was cut. */
@@ -160,7 +166,7 @@ function cut(text: string): string {
   return end + endOfPoints(text.slice(end, end + 2), 1) >= text.length ? text : `${text.slice(0, end)}…`;
 }
 
-/** Returns the position after the first code points of a text. */
+/** Returns the position after the first `count` code points of a text. */
 function endOfPoints(text: string, count: number): number {
   let at = 0;
   for (let i = 0; i < count; i += 1) at += (text.codePointAt(at) ?? 0) > LAST_OF_ONE_UNIT ? 2 : 1;

@@ -11,8 +11,8 @@ export interface FailedEvent {
 }
 
 /**
- * Returns the time until which the event can be sent again, in ms since the epoch; undefined when the event has expired
- * or the workspace is not a push workspace.
+ * Returns the time until which the event can be sent again, in ms since the epoch. Returns undefined if this time has
+ * passed, or the workspace is not a push workspace.
  */
 export function sendAgainUntilMs(
   { failedAtMs, expiresAtMs }: FailedEvent,

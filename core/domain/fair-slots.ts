@@ -68,7 +68,7 @@ class FairSlots {
     return this.#releaseOf(key, line);
   }
 
-  /** Calls `task` when it has a slot. Resolves or rejects as `task` does. */
+  /** Calls `task` when a slot is free for it. Resolves or rejects as `task` does. */
   async run<T>(key: string, task: () => Promise<T>, turn: Turn = {}): Promise<T> {
     const release = await this.acquire(key, turn);
     try {

@@ -18,7 +18,7 @@ export function pollState(facts: PollFacts, nowMs: number): HealthState {
   return goodState(recoveredAtMs, nowMs);
 }
 
-/** Returns the state of a workspace without a current fault. */
+/** Returns the state of a workspace that has no fault now. */
 function goodState(recoveredAtMs = -Infinity, nowMs: number): HealthState {
   return nowMs - recoveredAtMs < RECOVERED_FOR_MS ? "recovered" : "healthy";
 }

@@ -1,24 +1,24 @@
 import { createHash, hash } from "node:crypto";
 
-/** Bytes of a block of SHA-256. */
+/** Block size of SHA-256 in bytes. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 /** The bytes with which HMAC masks the key (RFC 2104). */
 const INNER_MASK = 0x36;
 const OUTER_MASK = 0x5c;
-/** A text with at most this many bytes is copied behind the masked key, and hashed in one step. */
+/** A text of at most this many bytes is copied after the masked key, and hashed in one step. */
 const COPIED_MAX_BYTES = 4_096;
 
-/** The buffers for all HMACs: the masked key, and then the text or the inner digest. */
+/** Buffers that all HMACs share: the masked key, followed by the text (`inner`) or the inner digest (`outer`). */
 const inner = Buffer.alloc(BLOCK_BYTES + COPIED_MAX_BYTES);
 const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
 
 /**
- * A key for HMAC-SHA256, masked beforehand. Two one-shot hashes take half as long as `createHmac` for a short text, and
- * create no objects outside the heap.
+ * A key for HMAC-SHA256, masked beforehand. For a short text, two one-shot hashes take half as long as `createHmac`,
+ * and create no objects outside the heap.
  */
 export class HmacKey {
-  /** The key, masked for the inner hash and then for the outer hash. */
+  /** The key masked for the inner hash, followed by the key masked for the outer hash. */
   readonly #masked = Buffer.alloc(2 * BLOCK_BYTES);
 
   constructor(key: Uint8Array) {
@@ -40,7 +40,7 @@ export class HmacKey {
 
   #innerDigest(start: string, rest: Uint8Array | string): string {
     const masked = this.#masked;
-    // A character of a string takes at most three bytes.
+    // A UTF-16 unit of a string takes at most three bytes in UTF-8.
     const most = typeof rest === "string" ? 3 * rest.length : rest.length;
     if (3 * start.length + most > COPIED_MAX_BYTES) {
       return createHash("sha256")

@@ -3,7 +3,7 @@ import { SHORT_LIFETIME_MS } from "../../contract/numbers";
 
 /**
  * Returns the default lifetime (TTL) of an event in ms; null if the event never expires. An ephemeral message or a ping
- * lasts one minute.
+ * expires after one minute.
  */
 export function defaultLifetimeMs(type: OutboundType, kind: MessageKind | undefined): number | null {
   if (type === "message.ephemeral" || type === "ping" || kind === undefined) return SHORT_LIFETIME_MS;

@@ -1,6 +1,6 @@
 import type { SignatureCause } from "../../contract/requests";
 
-/** Returns the first likely cause why a header does not have the form `t=<unix seconds>,v1=<hex>[,v1=<hex>…]`. */
+/** Returns the first likely reason why a header does not have the form `t=<unix seconds>,v1=<hex>[,v1=<hex>…]`. */
 export function malformedCause(header: string): SignatureCause {
   const text = header.slice(0, HEADER_MAX);
   if (text === "") return "missing";

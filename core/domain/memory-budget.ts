@@ -6,7 +6,7 @@ import { FAILED_SHARD_MAX_BYTES } from "../../contract/deliveries";
 export const MEMORY_PARTS = {
   /** Inbound events that a game has not acked. */
   inbound: 0.3,
-  /** Held events: enough memory for two workspaces at their bound. */
+  /** Held events: enough memory for two workspaces whose held events reach their bound. */
   held: 0.25,
   /** Events that wait to be pushed. */
   push: 0.15,
@@ -14,7 +14,7 @@ export const MEMORY_PARTS = {
   failed: 0.05,
   /** Request ids and idempotency keys, for a day. */
   ids: 0.15,
-  /** Records and states of workspaces, logs, counts and samples of requests, sessions of the dashboard, outboxes. */
+  /** Workspace records and states, logs, counts, samples of refused requests, dashboard sessions, and outboxes. */
   other: 0.1,
 } as const;
 
@@ -43,13 +43,14 @@ export interface ShardMemory {
   /** The smallest `maxmemory` of all masters. */
   readonly ofMaster: number;
   /**
-   * The memory per shard on the master where it is smallest: `maxmemory` divided by the number of the master's shards.
+   * The smallest memory per shard of all masters: a master's `maxmemory` divided by the number of its shards.
    */
   readonly ofShard: number;
 }
 
 /**
- * The smallest useful bound of a shard. On a smaller Redis, the bounds add up to more than its memory, and core warns.
+ * Minimum of a computed bound: a smaller bound would be useless. On a very small Redis, the bounds therefore add up to
+ * more than its memory, and core logs a warning.
  */
 const LEAST_BYTES = 128 * 1024;
 
@@ -93,8 +94,8 @@ const MB = 1024 * 1024;
 const inMb = (bytes: number): string => `${Math.round((10 * bytes) / MB) / 10} MB`;
 
 /**
- * Returns a warning if the bounds add up to more than the memory of a shard, or the held events of one workspace can
- * take more than half of a server's memory; otherwise undefined.
+ * Returns a warning if the bounds of a shard add up to more than its memory. Also returns a warning if the held events
+ * of one workspace can take more than half of a server's memory. Returns undefined otherwise.
  */
 export function findOverbooking(memory: ShardMemory | undefined, bounds: MemoryBounds): string | undefined {
   if (memory === undefined) return undefined;

@@ -42,11 +42,11 @@ export interface OperatorChange {
    * accepted attempt.
    */
   readonly sinceMs: number;
-  /** The time at which the oldest waiting event was published, for a poll workspace that fails. */
+  /** For a poll workspace that fails, the time at which the oldest waiting event was published. */
   readonly oldestWaitingAtMs: number | undefined;
-  /** The event whose last attempt has failed, for `event.retries_exhausted`. */
+  /** For `event.retries_exhausted`, the event whose last attempt has failed. */
   readonly event: ExhaustedEvent | undefined;
-  /** The group that gave up an event, and the last attempt of the event, for `event.dead_lettered`. */
+  /** For `event.dead_lettered`, the group that gave up an event, and the number of the event's last attempt. */
   readonly deadLetter?: { readonly group: string; readonly attempt: number } | undefined;
 }
 
@@ -85,7 +85,7 @@ export function renderOperatorEvent(
     mode,
     reason,
     status,
-    // The time of a dead letter is `time`: it is no outage.
+    // A dead letter is not an outage, so its only time is `time`.
     since: deadLetter === undefined ? time(sinceMs) : undefined,
     oldestWaitingAt: oldestWaitingAtMs === undefined ? undefined : time(oldestWaitingAtMs),
     event,

@@ -36,7 +36,7 @@ export type OutboundContent =
     }
   | { readonly type: "dm.create"; readonly user: string; readonly message: MessageBody };
 
-/** What caused an event, as the game named it. `readFence` checks the rules for fences. */
+/** The stream and the delivery that caused an event, according to the game. `readFence` checks the rules for fences. */
 export interface EventFence {
   readonly streamId: string;
   /** The empty string if no delivery caused the event. */

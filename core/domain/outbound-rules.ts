@@ -81,7 +81,7 @@ function lifetimeFault(lifetimeMs: number | undefined): OutboundFault | undefine
 }
 
 function idFault(field: string, value: string, max: number): OutboundFault | undefined {
-  // A character is one or two UTF-16 units, so the characters of a short string need not be counted.
+  // A character is one or two UTF-16 units, so a string of at most `max` units is short enough.
   const isShort = value.length <= max || [...value].length <= max;
   if (value !== "" && isShort && value.isWellFormed()) return undefined;
   return fault(field, `must be 1 to ${max} characters of well-formed Unicode`);

@@ -17,8 +17,8 @@ interface Line {
 
 /**
  * Limits the rate at which tasks begin, separately for each key: a token bucket that delays tasks (throttling). A task
- * above the rate waits, and is never refused. The tasks of a key begin in the order of their calls. A task can begin
- * unless the burst is used up. If the task uses more than the rest of the burst, later tasks wait longer.
+ * that exceeds the rate waits, and is never refused. The tasks of a key begin in the order of their calls. A task can
+ * begin unless the burst is used up. If the task uses more than is left of the burst, later tasks wait longer.
  *
  * The map of keys never shrinks, so there must be few keys, e.g. the names of tokens.
  */

@@ -51,8 +51,8 @@ export function pushHealth(deliveries: readonly LoggedDelivery[], nowMs: number)
 }
 
 /**
- * Returns a list of one fact for an attempt, or for an event that was dropped because the bridge is too slow; otherwise
- * an empty list.
+ * Returns a list of one fact for an attempt, or for an event that was dropped because the bridge is too slow. Returns
+ * an empty list for any other entry.
  */
 function toFact({ result, atMs }: LoggedDelivery): readonly PushFact[] {
   if (result === "success") return [{ is: "accepted", atMs }];

@@ -1,19 +1,19 @@
 import type { RefusalKind, SignatureCause } from "../../contract/requests";
 
-/** A request of a bridge that was refused: a sample for people, without secrets and digests. */
+/** A refused request of a bridge, kept as a sample for people. Contains no secrets and no digests. */
 export interface RefusedRequest {
   readonly kind: RefusalKind;
   readonly atMs: number;
   readonly method: "POST" | "GET";
   /** The address of the bridge, in canonical form. */
   readonly address: string;
-  /** The invalid field or parameter; undefined unless `kind` is "invalid", or if the whole body is invalid. */
+  /** The invalid field or parameter. Undefined if the whole body is invalid, or if `kind` is not "invalid". */
   readonly field?: string | undefined;
   /** The message of the answer, or why the body is not JSON. */
   readonly message?: string | undefined;
   /** Seconds by which the signed timestamp is ahead of the service clock; negative if it is behind. */
   readonly clockSeconds?: number | undefined;
-  /** Bytes of a body that is too large; undefined if the sender did not say how many bytes follow. */
+  /** Bytes of a body that is too large; undefined if the request does not state its length. */
   readonly bytes?: number | undefined;
   readonly cause?: SignatureCause | undefined;
   /** The first characters of the text that core expects to be signed. */
@@ -35,8 +35,8 @@ const WITH_FORM: ReadonlySet<SignatureCause> = new Set<SignatureCause>(["digest-
 
 /**
  * Returns the class of a sample. A workspace has one sample of each class. Anybody can send unsigned requests, but only
- * a sender who knows the secret can cause a sample of a signed class. So a flood of unsigned requests never replaces a
- * sample that explains the mistake of the real bridge.
+ * a sender who knows the secret can cause a sample of a class for signed requests. So a flood of unsigned requests
+ * never replaces a sample that explains the mistake of the real bridge.
  *
  * @param isBySecret whether the digest was computed with a secret of the workspace
  */
@@ -59,7 +59,7 @@ export function startOfSignedText(
   maxCharacters: number,
 ): string | undefined {
   if (timestamp === undefined) return undefined;
-  // A character takes at most four bytes.
+  // A character takes at most four bytes in UTF-8.
   const start = typeof raw === "string" ? raw : Buffer.from(raw.subarray(0, 4 * maxCharacters)).toString();
   return Array.from(`${timestamp.slice(0, maxCharacters)}.${start.slice(0, 2 * maxCharacters)}`)
     .slice(0, maxCharacters)

@@ -17,7 +17,7 @@ const slashes = (text: string): string => ascii(text).replaceAll("/", "\\/");
 const COMPACT = { comma: ",", colon: ":" } as const;
 const SPACED = { comma: ", ", colon: ": " } as const;
 
-/** The styles of the usual libraries: JavaScript and Ruby, Python, PHP, Go, and each with sorted keys. */
+/** The JSON styles of common libraries for JavaScript, Ruby, Python, PHP and Go, with and without sorted keys. */
 const STYLES: readonly JsonStyle[] = [
   { ...COMPACT, isSorted: false, escape: keep },
   { ...SPACED, isSorted: false, escape: ascii },
@@ -32,13 +32,16 @@ const STYLES: readonly JsonStyle[] = [
   { ...COMPACT, isSorted: false, escape: slashes },
 ];
 
-/** Maximum depth and number of the values that are serialized again, which takes about a millisecond. */
+/**
+ * Maximum depth and number of the values that are serialized again. Serializing so many values takes about a
+ * millisecond.
+ */
 const DEPTH_MAX = 32;
 const VALUES_MAX = 500;
 
 /**
- * Returns a JSON text as the usual libraries would write it after parsing it, without duplicates and without the text
- * itself. Returns nothing when the text is not JSON, or has too many values.
+ * Returns the forms in which common libraries would write a JSON text after parsing it, except duplicates and the text
+ * itself. Returns an empty list when the text is not JSON, or contains too many values.
  */
 export function reserializations(text: string): readonly string[] {
   let value: Json;

@@ -1,6 +1,6 @@
 /**
- * Returns the shard of a name (a workspace id, an address, a group), from 0 to `shards` - 1: the hash of the name, modulo
- * `shards`. This function must never change, because it determines where keys are stored.
+ * Returns the shard of a name (a workspace id, an address, a group): the hash of the name modulo `shards`, from 0 to
+ * `shards` - 1. This function must never change, because it determines where keys are stored.
  */
 export function shardOf(name: string, shards: number): number {
   return hashOf(name) % shards;

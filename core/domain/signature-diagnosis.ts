@@ -4,7 +4,7 @@ import { malformedCause } from "./malformed-signature";
 import { reserializations } from "./reserializations";
 import { parseSignature } from "./signature";
 
-/** A signature that is not valid, and what the bridge sent with it. */
+/** An invalid signature, and the parts of the request that it should sign. */
 export interface FaultySignature {
   /** The header; undefined when the request has none. */
   readonly header: string | undefined;
@@ -14,7 +14,7 @@ export interface FaultySignature {
   readonly workspaceId: string;
 }
 
-/** The texts of a workspace's secrets, newest first. An expired secret may still be stored. */
+/** A workspace's secrets as text, newest first. An expired secret may still be stored. */
 export interface KnownSecrets {
   readonly active: readonly string[];
   readonly expired: readonly string[];
@@ -29,7 +29,7 @@ export interface SignatureDiagnosis {
   readonly isBySecret: boolean;
 }
 
-/** Something that a bridge may have done instead of signing the exact bytes with the exact secret. */
+/** A mistake that a bridge may have made instead of signing the exact bytes with the exact secret. */
 interface Suspect {
   readonly cause: SignatureCause;
   readonly isBySecret: boolean;
@@ -38,20 +38,23 @@ interface Suspect {
 }
 
 /**
- * Maximum bytes that are hashed for one diagnosis, which takes about a millisecond. All suspects fit for a body of 8 KB;
- * for a larger body, only the most likely suspects are tried.
+ * Maximum number of bytes that are hashed for one diagnosis, which takes about a millisecond. This is enough to try all
+ * suspects for a body of 8 KB. For a larger body, only the most likely suspects are tried.
  */
 const HASHED_MAX_BYTES = 512 * 1024;
 /** Maximum size of a body that is parsed and serialized again. */
 const PARSED_MAX_BYTES = 16 * 1024;
-/** Node decodes only the hex digits at the start of a secret. Anybody can guess the few bytes of such a key. */
+/**
+ * Minimum number of bytes of a hex-decoded secret that nobody can guess. Node decodes only the hex digits at the start
+ * of a secret, so the resulting key can be very short.
+ */
 const UNGUESSABLE_BYTES = 16;
 /** Maximum number of digests of a header that are compared. */
 const DIGESTS_MAX = 4;
 
 /**
- * Returns the first likely cause why a signature is not valid. Tries a bounded number of known mistakes. The result
- * never reveals an expected digest: it says only which mistake gives the digest that the bridge has sent.
+ * Returns the first likely reason why a signature is invalid. Tries a bounded number of known mistakes. The result
+ * never reveals an expected digest: it says only which mistake produces the digest that the bridge sent.
  */
 export function diagnoseSignature(faulty: FaultySignature, secrets: KnownSecrets): SignatureDiagnosis {
   const { header } = faulty;
@@ -110,7 +113,7 @@ function by(cause: SignatureCause, key: string | Uint8Array, text: Uint8Array, i
   return { cause, isBySecret, bytes: key.length + text.length, digest };
 }
 
-/** Returns the suspicion that the digest is a plain SHA-256 hash instead of an HMAC. */
+/** Returns the suspect for a digest that is a plain SHA-256 hash instead of an HMAC. */
 function plain(parts: readonly (string | Uint8Array)[], isBySecret: boolean): Suspect {
   const digest = (): Buffer => {
     const hash = createHash("sha256");
@@ -121,7 +124,7 @@ function plain(parts: readonly (string | Uint8Array)[], isBySecret: boolean): Su
   return { cause: "not-hmac", isBySecret, bytes, digest };
 }
 
-/** Yields other texts than `<t>.<raw>` that a bridge may have signed, the most likely first. */
+/** Yields the texts that a bridge may have signed instead of `<t>.<raw>`, the most likely first. */
 function* mistakenTexts(
   t: string,
   raw: Uint8Array,
@@ -132,7 +135,7 @@ function* mistakenTexts(
     Buffer.concat([Buffer.from(start), Buffer.from(text)]);
   yield ["separator", dated(raw, t)];
   yield ["separator", dated(raw, `${t}:`)];
-  // A timestamp in milliseconds in the text or in the header, but not in both.
+  // The bridge used milliseconds in either the signed text or the header, but not in both.
   yield ["milliseconds", dated(raw, `${t}000.`)];
   if (t.length > 3) yield ["milliseconds", dated(raw, `${t.slice(0, -3)}.`)];
   const text = Buffer.from(raw).toString();

@@ -1,6 +1,6 @@
 /**
- * The format of the stored data that this release reads and writes. A release that could misread data of the release
- * before, or whose data that release could misread, has a higher format (docs/decisions/0040-store-format.md).
+ * The format of the stored data that this release reads and writes. If a release or its predecessor could misread the
+ * other's data, the newer release has a higher format (docs/decisions/0040-store-format.md).
  */
 export const FORMAT = 2;
 
@@ -11,7 +11,7 @@ const FIRST_RELEASES: Readonly<Record<KnownFormat, string>> = { 1: "1.0.0-beta.1
 export const KNOWN_FORMATS = [1, 2] as const;
 export type KnownFormat = (typeof KNOWN_FORMATS)[number];
 
-/** Returns the releases that serve a format. */
+/** Returns a text that names the releases that serve a format. */
 export function releasesOf(format: KnownFormat): string {
   return format === FORMAT
     ? `${FIRST_RELEASES[format]} and later releases of format ${format}`
@@ -23,13 +23,13 @@ function firstRelease(format: number): string | undefined {
   return known && FIRST_RELEASES[known];
 }
 
-/** What the store says about itself: see `parseMark`. */
+/** The mark in the store that describes its data: see `parseMark`. */
 export interface StoreMark {
   /** The number of shards, which is fixed when core starts for the first time. */
   readonly shards: number;
   /** The format of the data; while a migration is in progress, the format before the migration. */
   readonly format: number;
-  /** The format to which a migration, which has not finished, converts the data. */
+  /** The format to which an unfinished migration converts the data; undefined without such a migration. */
   readonly migratingTo?: number | undefined;
   /** The first release of the format; undefined for format 1. */
   readonly since?: string | undefined;
@@ -37,14 +37,14 @@ export interface StoreMark {
   readonly unserved?: number | undefined;
 }
 
-/** Returns the mark of data in the given format, with which a core of this release can start. */
+/** Returns the mark of data in the given format, by default the format of this release. */
 export function markOf(shards: number, format = FORMAT, unserved?: number): StoreMark {
   return { shards, format, since: firstRelease(format), unserved };
 }
 
 /**
  * Returns the stored form of a mark, e.g. "16 format=2 since=1.0.0-beta.2". In format 1, the stored form is only the
- * number of shards. Cores of format 1 compare the stored form with SHARDS as text, so they do not start with a mark of
+ * number of shards. Cores of format 1 compare the stored form with SHARDS as text. So they do not start if the mark has
  * another format, or during a migration.
  */
 export function printMark({ shards, format, since, migratingTo, unserved }: StoreMark): string {
@@ -90,8 +90,8 @@ export function findShardsFault(text: string, shards: number): string | undefine
 }
 
 /**
- * Returns why a core of this release, with the given number of shards, cannot use a store with this mark, and what to do;
- * undefined when the core can use the store.
+ * Returns why a core of this release, with the given number of shards, cannot use a store with this mark, and what to
+ * do. Returns undefined when the core can use the store.
  */
 export function findMarkFault(text: string, shards: number): string | undefined {
   const mark = parseMark(text);

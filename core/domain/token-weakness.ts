@@ -1,6 +1,6 @@
 /** Words that examples and placeholders contain. A random token contains none of them. */
 const PLACEHOLDERS = ["change", "default", "example", "operator", "passw", "secret", "token"];
-/** 128 random bits need at least this many characters of base64. */
+/** In base64, 128 random bits take at least this many characters. */
 const CHARACTERS_MIN = 22;
 const DIFFERENT_MIN = 8;
 /** Length of a sequence such as "abcdef" that a random token does not contain. */

@@ -6,7 +6,7 @@ export interface Change {
   /** Name of the token with which the change was made. */
   readonly by: string;
   readonly change: ChangeName;
-  /** The values before and after the change, in at most `DETAIL_MAX_CHARACTERS`. Never contains a secret. */
+  /** The values before and after the change, as a text of at most `DETAIL_MAX_CHARACTERS`. Never contains a secret. */
   readonly detail: string;
 }
 

@@ -91,7 +91,7 @@ export function lapsesAtMs(secret: Pick<StoredSecret, "retiredAtMs">): number | 
   return secret.retiredAtMs === undefined ? undefined : secret.retiredAtMs + ROTATION_OVERLAP_MS;
 }
 
-/** The part of a workspace that has secrets. */
+/** The part of a workspace, or of an address, that contains the secrets. */
 type WithSecrets = Pick<Workspace, "secrets">;
 
 function isActive(secret: StoredSecret, nowMs: number): boolean {
@@ -113,7 +113,7 @@ export function activeKeys(workspace: WithSecrets, nowMs: number): readonly Hmac
   return keys;
 }
 
-/** Returns the texts of the readable secrets, newest first: of those that are valid at `nowMs`, and of all others. */
+/** Returns the readable secrets as text, newest first: those that are valid at `nowMs`, and those that have expired. */
 export function knownSecrets({ secrets }: WithSecrets, nowMs: number) {
   const active: string[] = [];
   const expired: string[] = [];
@@ -124,14 +124,17 @@ export function knownSecrets({ secrets }: WithSecrets, nowMs: number) {
   return { active, expired: expired.slice(0, ACTIVE_SECRETS_MAX) };
 }
 
-/** Returns the fingerprint of the key that an unreadable secret needs at `nowMs`; undefined if all secrets are readable. */
+/**
+ * Returns the fingerprint of a key that core lacks to decrypt a secret; undefined if all secrets that are valid at
+ * `nowMs` are readable.
+ */
 export function missingKey(workspace: WithSecrets, nowMs: number): string | undefined {
   return activeSecrets(workspace, nowMs).find((secret) => secret.missingKey !== undefined)?.missingKey;
 }
 
 /**
- * Returns the fingerprints of all keys that the unreadable secrets of the workspace need at `nowMs`, without
- * duplicates.
+ * Returns the fingerprints of all keys that core lacks to decrypt the workspace's secrets that are valid at `nowMs`,
+ * without duplicates.
  */
 export function missingKeys({ secrets, operatorEvents }: Workspace, nowMs: number): readonly string[] {
   const all = { secrets: [...secrets, ...(operatorEvents?.secrets ?? [])] };

@@ -11,8 +11,8 @@ export interface LeaseHolderOptions {
   readonly member: Member;
   /**
    * Works on a shard until `lease.stopping` is aborted. Resolves when no work is in progress; the lease is then
-   * released. Until then, the lease is renewed for up to `FINISH_WITHIN_MS`. Must not begin anything on the shard after
-   * `lease.stopping` or `lease.over` is aborted.
+   * released. While the work is stopping, the lease is renewed for up to `FINISH_WITHIN_MS`. Must not begin anything on
+   * the shard after `lease.stopping` or `lease.over` is aborted.
    */
   work(lease: Lease): Promise<void>;
   /**
@@ -50,8 +50,8 @@ export function holdLeases(options: LeaseHolderOptions): LeaseHolder {
  *
  * Every `BEAT_MS`, the holder reports that the member is alive, and renews the member's leases. The holder also
  * acquires free leases, and drains the leases of shards in another member's share. A lease that was not renewed in
- * time is lost. If this process was paused for too long, the lease's timer fires late and finds the lease expired, and
- * the store rejects work without a lease.
+ * time is lost. If this process was paused for too long, the lease's timer fires late. The timer then finds the lease
+ * expired, and the store rejects work without a lease.
  */
 export class LeaseHolder {
   readonly #options: LeaseHolderOptions;
@@ -93,7 +93,7 @@ export class LeaseHolder {
     this.#last.get(shard)?.lose();
   }
 
-  /** Must be called when the member begins to stop. From then on, the member does not acquire free leases. */
+  /** Must be called when the member begins to stop. After this call, the member acquires no more free leases. */
   endBeats(): void {
     this.#closing.abort();
     this.#waker.wake();
@@ -146,8 +146,8 @@ export class LeaseHolder {
   }
 
   /**
-   * Asks the store for the lease of a shard, which this member may hold. Returns the `performance.now()` time until
-   * which the answer can be relied on, or undefined if another member holds the lease or the answer was too late.
+   * Asks the store for the lease of a shard, which this member may already hold. Returns the `performance.now()` time
+   * until which the answer can be relied on, or undefined if another member holds the lease or the answer was too late.
    */
   async #take(shard: number, lease: ShardLease | undefined): Promise<number | undefined> {
     const validUntil = performance.now() + LEASE_MS - SAFETY_MS;
@@ -175,7 +175,7 @@ export class LeaseHolder {
       this.#onFault(error);
     });
     await Promise.race([worked, once(lease.stopping, "abort")]);
-    // Work that failed begins again when the lease is acquired again.
+    // If the work failed, it begins again when the lease is acquired again.
     lease.finish();
     // A renewal must not reach the store after the release.
     if (lease.isOpen) await this.#renewUntil(worked, lease);

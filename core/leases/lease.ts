@@ -13,7 +13,7 @@ export interface Lease {
    */
   readonly stopping: AbortSignal;
   /**
-   * Aborted when this member no longer holds the lease: nothing new begins, and no outcome of an attempt is recorded.
+   * Aborted when this member no longer holds the lease: no new work begins, and no outcome of an attempt is recorded.
    */
   readonly over: AbortSignal;
   /**

@@ -32,9 +32,9 @@ export function ownersOf(shards: number, names: readonly string[]): readonly str
 }
 
 /**
- * Returns the name of each shard's owner by the rule of older releases: the shards are assigned to the members in turn.
- * All members use this rule while a member of an older release is alive. With two rules at the same time, a shard could
- * have no owner.
+ * Returns the name of each shard's owner by the rule of older releases: the shards are assigned to the members in
+ * rotation (round robin). All members use this rule while a member of an older release is alive. With two rules at the
+ * same time, a shard could have no owner.
  *
  * @param names the live members in the order in which Redis returns them, because older members use that order
  */

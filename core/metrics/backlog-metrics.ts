@@ -14,7 +14,7 @@ interface BacklogSources {
   heldShards(): readonly number[];
 }
 
-/** Maximum number of groups that get their own label. All further groups share `OTHER_GROUPS`. */
+/** Maximum number of groups that have their own label in the metrics. All further groups share `OTHER_GROUPS`. */
 export const GROUP_LABELS_MAX = 20;
 export const OTHER_GROUPS = "(others)";
 const MS_PER_SECOND = 1_000;

@@ -10,7 +10,7 @@ import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 import { addWorkspaceMetrics } from "./workspace-metrics";
 
-/** Counts of the tokens and the files that core reads again when they change. */
+/** Counts for the files of tokens and certificates, which core reads again when they change. */
 export interface RenewedFileCounts {
   readonly tokens: { count(role: "edge" | "game" | "operator"): number };
   faults(): number;

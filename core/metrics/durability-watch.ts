@@ -10,7 +10,7 @@ import { StoreUnavailable } from "../ports/store-faults";
 
 const LOOK_EVERY_MS = 5_000;
 
-/** Adds metrics of what protects the data in Redis: how Redis writes it to the disk, and the backups. */
+/** Adds metrics of the protection against data loss in Redis: writes of Redis to its disk, and backups. */
 export function addDurabilityMetrics({ gauge }: Metrics) {
   let servers: readonly ServerPersistence[] = [];
   let backups: BackupTimes | undefined;
@@ -41,7 +41,9 @@ export function addDurabilityMetrics({ gauge }: Metrics) {
   );
 
   return {
-    /** Reads the values every few seconds until `signal` is aborted. While Redis is unavailable, the last values stay. */
+    /**
+     * Reads the values every few seconds until `signal` is aborted. Keeps the last values while Redis is unavailable.
+     */
     async watch({ readPersistence, readBackups }: Durability, signal: AbortSignal): Promise<void> {
       const waker = createWaker();
       signal.addEventListener("abort", waker.wake, { once: true });
@@ -56,7 +58,10 @@ export function addDurabilityMetrics({ gauge }: Metrics) {
   };
 }
 
-/** Returns `last` while Redis is unavailable, and `unknown` if the Redis user lacks a permission. */
+/**
+ * Returns the read value. Returns `last` while Redis is unavailable, and `unknown` if the Redis user lacks a
+ * permission.
+ */
 async function unlessAway<T>(reading: Promise<T>, last: T, unknown: T): Promise<T> {
   try {
     return await reading;

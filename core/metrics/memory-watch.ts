@@ -82,7 +82,7 @@ export function addMemoryMetrics({ counter, gauge }: Metrics) {
         try {
           servers = await readMemory();
         } catch (error) {
-          // The Redis user lacks the permission for INFO.
+          // Any other error means that the Redis user lacks the permission for INFO.
           if (!(error instanceof StoreUnavailable)) servers = [];
         }
         const nearly = isFull() || findNearlyFull() === undefined ? undefined : notice();

@@ -4,7 +4,7 @@ import { DROP_REASONS, FAILURES, type DropReason } from "../../contract/deliveri
 import type { PushesInHand, PushMeter } from "../ports/meters";
 
 /**
- * Upper bounds of buckets, in seconds. The last bound is the longest wait of an event (`WAIT_MAX_MS`). An
+ * Upper bounds of the histogram buckets, in seconds. The last bound is the maximum wait of an event (`WAIT_MAX_MS`). An
  * attempt takes at most 5 s.
  */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -57,7 +57,7 @@ export function addPushMetrics({ counter, gauge, histogram }: Metrics) {
   };
   return {
     ...meter,
-    /** Returns a client whose attempts are counted. */
+    /** Wraps a push client so that its attempts are counted. */
     meter: (client: PushClient): PushClient => ({
       ...client,
       async push(attempt) {

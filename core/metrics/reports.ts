@@ -11,7 +11,7 @@ import type { QueuedPush } from "../ports/push-queue";
 import { GROUP_LABELS_MAX, OTHER_GROUPS } from "./backlog-metrics";
 import type { CoreMetrics } from "./core-metrics";
 
-// The functions of this file count and log events that concern operators.
+// The functions in this file count and log incidents and changes for operators.
 
 type Counters = Pick<CoreMetrics, "counts" | "push">;
 type Dropped = Pick<QueuedPush, "workspaceId" | "eventId" | "eventType">;
@@ -34,7 +34,7 @@ export function storeReports(counters: Counters, log: Logger) {
   let untold = 0;
   let toldAt = -Infinity;
   return {
-    /** Logs the first drop immediately, and then the sum of later drops, at most once per `SAME_DROP_EVERY_MS`. */
+    /** Logs the first drop immediately. Then logs the total of later drops, at most once per `SAME_DROP_EVERY_MS`. */
     onDropped({ count, reason, group }: InboundDropped): void {
       counters.counts.inboundDropped[reason] += count;
       untold += count;
@@ -130,7 +130,7 @@ export function callReports({ callCounts: { deadLetters } }: Pick<CoreMetrics, "
 /** Maximum number of workspaces whose last log line is remembered. */
 const REMEMBERED_MAX = 1_000;
 
-/** Logs the workspaces whose secrets core cannot decrypt, and keeps their number for the metrics. */
+/** Logs the workspaces whose secrets core cannot decrypt, and stores the number of such workspaces for the metrics. */
 export function unreadableReports({ counts }: Counters, log: Logger) {
   const isLogged = oncePerMinute(REMEMBERED_MAX);
   return {

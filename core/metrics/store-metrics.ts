@@ -2,7 +2,7 @@ import { SECONDS_BUCKETS, SIZE_BUCKETS, type Metrics } from "../../runtime/metri
 import type { Clock } from "../ports/outside";
 import type { StoreMeter } from "../ports/meters";
 
-/** The Redis functions that every scrape lists. Other functions are listed after their first call. */
+/** The Redis functions that every scrape contains. Other functions are included after their first call. */
 const BATCHED = ["admit", "append", "page", "publish", "record_pushes", "get_workspaces"];
 
 const MS_PER_SECOND = 1_000;

@@ -1,6 +1,6 @@
 import { createShares } from "../../runtime/shares";
 
-/** Maximum numbers of calls in progress on one core: in total, for one workspace, and with one token. */
+/** Maximum numbers of calls in progress on one core: in total, for one workspace, and for one token. */
 export interface CallShares {
   readonly inAll: number;
   readonly ofWorkspace: number;

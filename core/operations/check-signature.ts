@@ -12,9 +12,12 @@ import { NOT_FOUND, precondition, unreadable, type WorkspaceRefusal } from "./wo
 /** The signed part of a request: the exact body of a post, or the exact query string of a poll. */
 export type SignedPart = { readonly body: Uint8Array } | { readonly query: string };
 
-/** The result of a check. It never contains a secret or an expected digest, so nobody can use the check to sign. */
+/**
+ * The result of a check. It never contains a secret or an expected digest, so nobody can use the check to forge a
+ * signature.
+ */
 export interface SignatureCheck {
-  /** The number of the secret under which the digest is valid: 1 for the newest secret; 0 when it is not valid. */
+  /** The number of the secret that the digest was computed with: 1 for the newest secret; 0 if no secret matches. */
   readonly secretNumber: number;
   /** Undefined when the digest is valid. */
   readonly cause: SignatureCause | undefined;
@@ -28,7 +31,7 @@ export interface SignatureCheck {
 const SHOWN_MAX = 1_000;
 const HEADER_MAX = 4_096;
 
-/** Checks the signature of a request as `judgeCaller` does, and finds the first likely cause of a fault. */
+/** Checks the signature of a request as `judgeCaller` does, and finds the likely reason if it is invalid. */
 export async function checkSignature(
   { now, workspaces }: { readonly now: Clock; readonly workspaces: Workspaces },
   id: string,

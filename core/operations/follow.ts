@@ -5,17 +5,17 @@ import { FollowedShards, type FollowOptions } from "./followed-shards";
 import { parseDeliveryId } from "./in-flight";
 
 /**
- * Maximum time for acks after `finish`. A lease remains valid for longer than this, even if its renewal was about to
- * begin.
+ * Maximum milliseconds to wait for acks after `finish`. Every lease remains valid for longer than this, even if it was
+ * about to be renewed.
  */
 const FINISH_WITHIN_MS = 1_000;
 
 type State =
   | { readonly is: "following" }
-  /** `until`: the `performance.now()` time at which the stream ends, even if events are unacked. */
+  /** `until`: the `performance.now()` time at which the stream ends at the latest, even if events are unacked. */
   | { readonly is: "finishing"; readonly until: number }
   | { readonly is: "stopped" }
-  /** `reason`: the reason for the lost membership, or an error. */
+  /** `reason`: why the stream lost its membership, or an error. */
   | { readonly is: "failed"; readonly reason: unknown };
 
 const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
@@ -27,8 +27,8 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 
 /**
  * Adds a stream to its group. A new group gets only the events that arrive after its creation. The stream joins before
- * the group is opened: see functions/groups.lua. The stream is in the group only if the result is "opened". "full": the
- * group has the maximum number of streams.
+ * the group is opened: see functions/groups.lua. The stream is in the group only if the result is "opened". The result
+ * is "full" if the group already has the maximum number of streams.
  *
  * If the store is unavailable, rejects with `StoreUnavailable`. In that case, the caller must not call `follow`.
  */
@@ -75,8 +75,8 @@ export function follow(log: FollowLog, options: FollowOptions): Follower {
  */
 export class Follower {
   /**
-   * Resolves when the stream has ended and has released its shards: with "stopped" after `stop` or `finish` was called,
-   * or with the reason for a lost membership. Rejects with any error that ended the stream.
+   * Resolves when the stream has ended and has released its shards. The result is "stopped" after `stop` or `finish`
+   * was called, or the reason why the membership was lost. Rejects with any error that ended the stream.
    */
   readonly ended: Promise<"stopped" | NotJoined>;
   #state: State = { is: "following" };
@@ -102,7 +102,7 @@ export class Follower {
     this.#eachOf(deliveryIds, (shard, entryId) => this.#shards.ack(shard, entryId));
   }
 
-  /** Starts the deadlines of events again. Ids of events that this stream does not have are ignored. */
+  /** Restarts the ack deadlines of events. Ids of events that this stream does not have are ignored. */
   extend(deliveryIds: readonly string[]): void {
     this.#eachOf(deliveryIds, (shard, entryId) => this.#shards.extend(shard, entryId));
   }
@@ -123,7 +123,7 @@ export class Follower {
     return isMine;
   }
 
-  /** Must be called when `isBehind` has become false. */
+  /** Must be called when `isBehind` begins to return false. */
   resume(): void {
     this.#waker.wake();
   }

@@ -12,11 +12,11 @@ const START = { in: "unacked", after: undefined } as const;
  * a call whose answer was lost.
  */
 export class FollowedShard {
-  /** Whether the shard may have entries to read. */
+  /** Whether the log of the shard may have entries to read. */
   stirred = true;
-  /** Whether a bound for parked events was reached when the shard was read last. */
+  /** Whether the last attempt to read the shard stopped because there was no room for more parked events. */
   isFull = false;
-  /** The `performance.now()` time until which the next events wait for acks: see `readsAfter`. */
+  /** The `performance.now()` time until which the stream waits for acks before it reads on: see `readsAfter`. */
   waitsUntil = 0;
   /** See `probablyFitting`. */
   busiestPart = 1;
@@ -39,7 +39,7 @@ export class FollowedShard {
     return this.#position.in === "new";
   }
 
-  /** Makes the next reads start again with all unacked entries, which include the parked ones. */
+  /** Makes the next read start again with the first unacked entry. The unacked entries include the parked ones. */
   readFromStart(): void {
     this.parked.clear();
     this.isFull = false;

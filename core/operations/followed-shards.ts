@@ -28,7 +28,10 @@ export interface FollowOptions {
    * `isBehind` is false again (backpressure).
    */
   isBehind(): boolean;
-  /** Called when the stream gains a shard, before its first delivery, and after the last delivery of a lost shard. */
+  /**
+   * Called before the first delivery from a shard that the stream has gained, and after the last delivery from a lost
+   * one.
+   */
   onAssigned?(shard: number, change: "gained" | "lost"): void;
   /** Called when an event is acked as a dead letter. */
   onDeadLetter?(letter: DeadLetter): void;
@@ -65,7 +68,7 @@ export class FollowedShards {
 
   /**
    * @param wake called when a shard may have work
-   * @param onFailed called with an error, or with the reason for the lost membership
+   * @param onFailed called with an error, or with the reason why the membership was lost
    */
   constructor(log: FollowLog, options: FollowOptions, wake: () => void, onFailed: (reason: unknown) => void) {
     const { member, enteredAt, ackDeadlineMs } = options;
@@ -109,7 +112,7 @@ export class FollowedShards {
     this.#options.onAssigned?.(shard, "gained");
     this.#wake();
     await once(lease.stopping, "abort");
-    // The next holder reads the parked events with the unacked events.
+    // The next holder of the lease reads the parked events again, together with the unacked events.
     followed.parked.clear();
     if (this.#held.get(shard) === followed) this.#held.delete(shard);
     this.#options.onAssigned?.(shard, "lost");
@@ -138,7 +141,7 @@ export class FollowedShards {
     this.inFlight.forget(shard);
   }
 
-  /** When too many acks are pending, the ack is lost, and its event is redelivered. */
+  /** Acks an event. If too many acks are pending, the ack is dropped, and the event is redelivered. */
   ack(shard: number, entryId: string): void {
     if (this.#acks.add(shard, entryId)) this.inFlight.remove(shard, [entryId]);
   }
@@ -188,8 +191,8 @@ export class FollowedShards {
 
   /**
    * Returns the next events to redeliver. Skips the shards for which `#rests` returns true. While the consumer is
-   * behind, skips all shards that are not draining. Events that were given back must have a place in the window, except
-   * in a draining shard, because this stream does not redeliver them.
+   * behind, skips all shards that are not draining. Events that were given back need a place in the window. Events of a
+   * draining shard need none, because this stream does not redeliver them.
    */
   #nextOverdue() {
     return this.inFlight.overdue(
@@ -205,7 +208,8 @@ export class FollowedShards {
     for (const [shard, followed] of line) {
       if (this.#room <= 0) return;
       if (this.#hasParked(followed)) await this.#readParked(shard, followed);
-      // The log is read after the parked events that have a place, so that few workspaces have parked events.
+      // Parked events that have a place are read first, and the log after them, so that few workspaces have parked
+      // events.
       const mayReadNext = this.#mayHaveMore(followed) && !this.#hasParked(followed);
       if (this.#room > 0 && mayReadNext) await this.#readNext(shard, followed);
       followed.parked.settle();
@@ -229,14 +233,14 @@ export class FollowedShards {
     followed.waitsUntil = followed.isReadingNew ? readsAfter(busy, share, now) : now;
     if (followed.waitsUntil > now) return;
     const fitting = probablyFitting(busy, share, followed.busiestPart);
-    // Behind parked events, the stream looks for events of other workspaces, so it reads more events than fit.
+    // While events are parked, the stream looks for later events of other workspaces, so it reads more events than fit.
     const count = parked.size > 0 ? READ_MAX : Math.min(READ_MAX, fitting);
     const hasPlaces = parked.reserve(count);
     followed.isFull = !hasPlaces && parked.size > 0;
     if (followed.isFull) return;
     const counts = new Map(share.counts);
     for (const id of parked.workspaceIds) counts.set(id, Infinity);
-    // If other shards and streams use all places for parked events, this shard is read without parking.
+    // If other shards and streams use all places for parked events, the stream reads this shard without parking events.
     await this.#readFrom(shard, followed, () =>
       followed.read(this.#log, this.#options.member, count, hasPlaces ? { ...share, counts } : undefined),
     );
@@ -275,7 +279,7 @@ export class FollowedShards {
     for (const entry of read.entries) {
       if (isKnown(entry)) continue;
       this.inFlight.add(shard, entry);
-      // The consumer gave back an earlier event of the workspace, so it gets this event after that event.
+      // The consumer gave back an earlier event of the workspace, so this event is delivered after that event.
       if (this.inFlight.isGivenBack(shard, entry.entryId)) continue;
       this.#options.deliver(deliveryId(shard, entry.entryId), entry, shard);
     }
@@ -311,7 +315,7 @@ export class FollowedShards {
     return this.#options.window - size + Math.min(givenBack, GIVEN_BACK_MAX);
   }
 
-  /** The number of given-back events that a workspace with `inFlight` other events can get now. */
+  /** The number of given-back events that can be redelivered now, if their workspace has `inFlight` other events. */
   #placesFor(inFlight: number): number {
     const { size, givenBack } = this.inFlight;
     const { window } = this.#options;
@@ -358,7 +362,7 @@ export class FollowedShards {
     return lease.state === "held" && !this.#rests(lease.shard);
   }
 
-  /** Returns the share for the next events of a shard's log. */
+  /** Returns the share of the window for the next events of a shard's log. */
   #nextShareOf(
     { lease, parked, busiestPart }: FollowedShard,
     busy: readonly Busy[],
@@ -375,7 +379,7 @@ export class FollowedShards {
 
   #shareOf(shard: number): WindowShare {
     const counts = this.inFlight.countsIn(shard);
-    // A workspace gets its next events only after the events that were given back.
+    // The next events of a workspace are delivered only after its events that were given back.
     for (const id of this.inFlight.givenBackIn(shard)) counts.set(id, Infinity);
     return shareOf(this.#options.window, this.#room, counts);
   }

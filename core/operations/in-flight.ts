@@ -28,11 +28,14 @@ interface Line {
 /** The lines of one shard. */
 interface ShardLines {
   readonly ofWorkspace: Map<string, Line>;
-  /** The line of each event, by entry id. A delivery id would have to be joined and hashed at each step of an event. */
+  /**
+   * The line of each event, by entry id. If the keys were delivery ids, each step of an event would have to join and
+   * hash an id.
+   */
   readonly ofEvent: Map<string, Line>;
 }
 
-/** An event can be extended for this long after its deadline first began to run. */
+/** Milliseconds for which the deadline of an event can be extended after it first began to run. */
 export const EXTEND_WITHIN_MS = 600_000;
 
 /** Redis reads each half of an entry id as an unsigned 64-bit number. Every number of 19 digits fits in 64 bits. */
@@ -86,14 +89,17 @@ export class InFlight {
     return this.#givenBack;
   }
 
-  /** Returns the number of unacked events of each workspace in a shard that has any. */
+  /** Returns the number of unacked events for each workspace in a shard that has unacked events. */
   countsIn(shard: number): Map<string, number> {
     const counts = new Map<string, number>();
     for (const { workspaceId, events } of this.#linesIn(shard)) counts.set(workspaceId, events.length);
     return counts;
   }
 
-  /** Returns the events in flight of each workspace in a shard that has any, and that gave none back. */
+  /**
+   * Returns the events in flight of each workspace in a shard. Omits workspaces with events that the consumer gave
+   * back.
+   */
   busyIn(shard: number): readonly Busy[] {
     const busy: Busy[] = [];
     for (const { events, nack } of this.#linesIn(shard)) {
@@ -109,7 +115,7 @@ export class InFlight {
     return lines <= 1 && this.#shards.size === lines;
   }
 
-  /** Returns the workspaces in a shard that have events which the consumer gave back. */
+  /** Returns the workspaces in a shard whose events the consumer gave back. */
   givenBackIn(shard: number): readonly string[] {
     if (this.#givenBack === 0) return [];
     const lines = [...this.#nacked].filter((line) => line.shard === shard);
@@ -127,7 +133,7 @@ export class InFlight {
   add(shard: number, { entryId, workspaceId, attempt }: LogEntry): void {
     if (this.isOut(shard, entryId)) this.remove(shard, [entryId]);
     const line = this.#openLine(shard, workspaceId);
-    // Most events come after all others of their workspace.
+    // Most events are later than all other events of their workspace.
     let at = line.events.length;
     while (at > 0 && compareEntryIds(line.events[at - 1]?.entryId ?? "", entryId) > 0) at--;
     const event = { entryId, attempt, deliveredAt: performance.now(), ranSince: undefined };
@@ -149,7 +155,7 @@ export class InFlight {
       const at = events[0]?.entryId === entryId ? 0 : firstFrom(events, entryId);
       if (at === 0) events.shift();
       else events.splice(at, 1);
-      // The later events stay given back, also when the first of them is redelivered without them.
+      // The later events stay given back, even when the first one is redelivered without them.
       const next = events[at]?.entryId;
       if (nack?.from === entryId && next !== undefined) line.nack = { ...nack, from: next };
       this.#settle(line);
@@ -237,8 +243,8 @@ export class InFlight {
    * events are redelivered together, so that a consumer always receives events in order. Events whose nack is not due
    * are left out: they are redelivered later. Shards for which `isLeftOut` returns true are skipped.
    *
-   * @param placesFor returns the number of given-back events that a workspace can get; `inFlight` is the number of its
-   *   other events
+   * @param placesFor returns the number of given-back events that a workspace can get; `inFlight` is the number of the
+   * workspace's other events
    */
   overdue(
     isLeftOut: (shard: number) => boolean = () => false,
@@ -336,7 +342,7 @@ function firstFrom(events: readonly Out[], entryId: string): number {
 
 /** Entry ids are "<ms>-<n>", and neither number has leading zeros. */
 function compareEntryIds(a: string, b: string): number {
-  // Most ids have the same form, so that the order of the texts is the order of the numbers.
+  // Most ids have parts of the same lengths, so the ids can be compared as text.
   if (a.length === b.length && a.indexOf("-") === b.indexOf("-")) return a < b ? -1 : a > b ? 1 : 0;
   const [aMs = "", aN = ""] = a.split("-");
   const [bMs = "", bN = ""] = b.split("-");

@@ -41,10 +41,10 @@ export interface JudgeContext {
 const MOST_TRIES = 5;
 
 /**
- * Performs checks 2 to 5 (address limit, workspace, signature, and the timestamp against replays), and calls `next` for
- * a request that passes checks 3 to 5. If several checks fail, the first of them in the contract's order determines the
- * answer. If the workspace has changed since its record was read, `next` resolves with "stale". Core then repeats the
- * checks from check 3 with the current record.
+ * Performs checks 2 to 5: address limit, workspace, signature, and timestamp. Calls `next` for a request that passes
+ * checks 3 to 5. If several checks fail, the first of them in the contract's order determines the answer. If the
+ * workspace has changed since its record was read, `next` resolves with "stale". Core then repeats the checks from
+ * check 3 with the current record.
  *
  * Core first performs checks 3 to 5 with the cached record. If the request passes, core calls the store only once: in
  * that call, `next` performs check 2 before anything else. Otherwise check 2 is a separate call, and core repeats

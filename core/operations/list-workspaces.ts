@@ -18,7 +18,10 @@ export interface WorkspaceSummary {
 /** The ids of the workspaces that the caller can see; undefined for all workspaces. */
 type Scope = ReadonlySet<string> | undefined;
 
-/** A page to list: all workspaces, the newest first; or the workspaces with some states, the most urgent states first. */
+/**
+ * The page to list: either of all workspaces, newest first, or of the workspaces in some states, most urgent states
+ * first.
+ */
 export interface WantedPage {
   readonly size: number;
   readonly after: string | undefined;
@@ -54,7 +57,7 @@ async function readAll(workspaces: Workspaces, ids: readonly string[]): Promise<
   return records.flatMap((record) => record?.workspace ?? []);
 }
 
-/** Returns the summaries of workspaces, in the order of `listed`. A workspace that no longer exists has none. */
+/** Returns the summaries of workspaces, in the order of `listed`. Omits workspaces that no longer exist. */
 export async function summarize(
   { workspaceStates, hourCounts }: Pick<ListContext, "workspaceStates" | "hourCounts">,
   listed: readonly Workspace[],

@@ -14,8 +14,8 @@ interface Free {
 }
 
 /**
- * A workspace is slow if its first event in flight is older than this: its consumer acks fewer than about 2,000 of its
- * events per second.
+ * A workspace is slow if its first event in flight is older than `SLOW_AFTER_MS` plus `SLOW_PER_EVENT_MS` for each
+ * event in flight. Its consumer then acks fewer than about 2,000 of the workspace's events per second.
  */
 const SLOW_AFTER_MS = 20;
 const SLOW_PER_EVENT_MS = 0.5;
@@ -23,8 +23,8 @@ const SLOW_PER_EVENT_MS = 0.5;
 /**
  * Returns the `performance.now()` time until which a stream waits before it reads the next events of a shard; `now` if it
  * must not wait. The next events are probably events of the workspaces that have used up their share of the window. If
- * the stream reads these events, it must park them, which doubles their cost in Redis. If the consumer acks fast, there
- * is soon a place for them. So the stream reads past a workspace only when the workspace is slow.
+ * the stream reads these events, it must park them, which doubles their cost in Redis. If the consumer acks fast, the
+ * window soon has room for them. So the stream reads past a workspace only when the workspace is slow.
  */
 export function readsAfter(busy: readonly Busy[], free: Free, now: number): number {
   const full = busy.filter(({ inFlight }) => !hasPlace(inFlight, free));
@@ -43,7 +43,8 @@ export function isSlow(busy: Busy, now: number): boolean {
 /**
  * Returns how many of the next events probably have a place in the window; at least 1.
  *
- * @param busiestPart the part of the next events that the workspace with the most events has, above 0 and at most 1
+ * @param busiestPart the fraction of the next events that belong to the workspace with the most events, above 0 and at
+ * most 1
  */
 export function probablyFitting(busy: readonly Busy[], { room, least }: Free, busiestPart: number): number {
   const most = busy.reduce((max, { inFlight }) => Math.max(max, inFlight), 0);
@@ -54,7 +55,9 @@ export function probablyFitting(busy: readonly Busy[], { room, least }: Free, bu
   return Math.max(1, Math.min(room, Math.max(byRoom, byLeast)));
 }
 
-/** Returns the part of the entries that the workspace with the most entries has; 1 if there are none. */
+/**
+ * Returns the fraction of the entries that belong to the workspace with the most entries; 1 if there are no entries.
+ */
 export function busiestPartOf(entries: readonly { readonly workspaceId: string }[]): number {
   const counts = new Map<string, number>();
   let most = 0;

@@ -36,8 +36,9 @@ const KINDS: Readonly<Record<Refusal["refused"], RefusalKind>> = {
 };
 
 /**
- * Maximum number of diagnoses of signatures in a second, at one core. A workspace has at most one in a second. The last
- * ones are for workspaces without a diagnosis in the last minute, so that floods at some workspaces leave room for others.
+ * Maximum number of signature diagnoses per second at one core. A workspace can have at most one per second. Workspaces
+ * with a diagnosis in the last minute can have only `repeated` of them, so that floods at some workspaces leave room
+ * for others.
  */
 const DIAGNOSES_MAX = { all: 20, repeated: 10 } as const;
 const SECOND_MS = 1_000;
@@ -94,8 +95,8 @@ export function createRequestNotes({ now, workspaces, hourCounts, refusedRequest
       hourCounts.add(workspaceId.toLowerCase(), kind);
     },
     /**
-     * Counts a refusal, and keeps a sample. A refusal is counted only for a workspace that core has in its cache. Core
-     * reads a workspace into the cache for its first request, so a request for any other id costs no call to the store.
+     * Counts a refusal, and keeps a sample. A refusal is counted only for a workspace that core has in its cache. The
+     * first request for a workspace reads it into the cache, so a refusal for any other id needs no call to the store.
      */
     refused(caller: NotedCaller, refusal: Refusal): void {
       const id = parseWorkspaceId(caller.workspaceId);

@@ -4,10 +4,10 @@ import type { WindowShare } from "../ports/follow-log";
 const RUN_GAP_MS = 100;
 /** The part of the window that stays free for other workspaces while the workspaces of a shard get larger shares. */
 const FREE_PART = 1 / 8;
-/** The part of the window that each of several workspaces can have. */
+/** The part of the window that each workspace can have when several have events in flight. */
 const PART_OF_SEVERAL = 1 / 2;
 
-/** How fast the consumer of a stream acks. */
+/** Measures how fast the consumer of a stream acks. */
 export class Pace {
   #run = { events: 0, at: -Infinity };
 
@@ -27,8 +27,9 @@ export class Pace {
 }
 
 /**
- * Returns a larger share, for workspaces whose consumer acks fast. With smaller shares, the reads are smaller, and each
- * event costs more. If the consumer then stops, the free part has room for other workspaces.
+ * Returns a larger share, for workspaces whose consumer acks fast. With smaller shares, each read returns fewer events,
+ * and each event costs more. If the consumer then stops acking, the free part of the window has room for other
+ * workspaces.
  *
  * @param isAlone whether only one workspace has events in flight, and the next events are probably its own
  */

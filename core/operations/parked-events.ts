@@ -4,7 +4,10 @@ import { hasPlace } from "./window-share";
 
 /** The bound for the parked events of all streams of a core. */
 export interface Parking {
-  /** Reserves places for parked events. Returns the function that releases them; undefined when there is no room. */
+  /**
+   * Reserves places for parked events. Returns the function that releases these places; undefined when there is no
+   * room.
+   */
   reserve(places: number): (() => void) | undefined;
 }
 
@@ -19,7 +22,7 @@ export class ParkedEvents {
   /** Contains only workspaces with parked events. The workspace whose turn is next is first. */
   readonly #lines = new Map<string, string[]>();
   readonly #parking: Parking;
-  /** Each releases one section of places. */
+  /** Functions that each release one section of places. */
   readonly #sections: (() => void)[] = [];
   #size = 0;
 
@@ -65,7 +68,7 @@ export class ParkedEvents {
     this.#size++;
   }
 
-  /** Whether an event has a place in the window now. */
+  /** Whether any parked event has a place in the window now. */
   hasNext(share: WindowShare): boolean {
     for (const id of this.#lines.keys()) if (hasPlace(share.counts.get(id) ?? 0, share)) return true;
     return false;
@@ -80,7 +83,8 @@ export class ParkedEvents {
     const waiting = [...this.#lines.keys()];
     for (let id = waiting.shift(); id !== undefined && taken.length < most; id = waiting.shift()) {
       const inFlight = counts.get(id) ?? 0;
-      // While events are taken, the shares only shrink. So a workspace without a place now gets none later.
+      // The shares only shrink while this loop takes events. So a workspace that has no place now gets none later in
+      // the loop.
       if (!hasPlace(inFlight, { room, least })) continue;
       taken.push(this.#shift(id));
       counts.set(id, inFlight + 1);
@@ -91,7 +95,7 @@ export class ParkedEvents {
     return taken;
   }
 
-  /** Removes and returns the first event of a line. The line moves to the end of the lines. */
+  /** Removes and returns the first event of a line. Moves the line to the end, behind the other lines. */
   #shift(workspaceId: string): string {
     const line = this.#lines.get(workspaceId) ?? [];
     const entryId = line.shift();

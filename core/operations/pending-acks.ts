@@ -13,11 +13,14 @@ export function createPendingAcks(
   group: string,
   onDeadLetter?: (letter: DeadLetter) => void,
 ) {
-  /** The pending acks of each shard, by entry id. The ack of an event that was processed has no letter. */
+  /**
+   * The pending acks of each shard, by entry id. The value is undefined if the event was processed, and is not a dead
+   * letter.
+   */
   const pending = new Map<number, Map<string, DeadLetter | undefined>>();
   let size = 0;
 
-  /** Stores the pending acks of a shard, at most `BATCH_MAX`. Stored acks are no longer pending. */
+  /** Stores up to `BATCH_MAX` pending acks of a shard. Stored acks are no longer pending. */
   async function writeBatch(shard: number): Promise<void> {
     const acks = pending.get(shard);
     if (acks === undefined) return;
@@ -55,11 +58,11 @@ export function createPendingAcks(
       return true;
     },
     has: (shard: number, entryId: string) => pending.get(shard)?.has(entryId) ?? false,
-    /** Stores the acks of a shard that are pending now. The acks that are added meanwhile stay pending. */
+    /** Stores the acks of a shard that are pending now. Acks that are added during this call stay pending. */
     async writePending(shard: number): Promise<void> {
       for (let left = pending.get(shard)?.size ?? 0; left > 0; left -= BATCH_MAX) await writeBatch(shard);
     },
-    /** Stores the pending acks of a shard, also those that are added meanwhile. */
+    /** Stores all pending acks of a shard, including those that are added during this call. */
     async write(shard: number): Promise<void> {
       while (pending.has(shard)) await writeBatch(shard);
     },

@@ -19,13 +19,14 @@ export interface SignedPage {
   readonly body: Uint8Array;
   readonly signature: string;
   readonly workspaceId: string;
-  /** Must be called when the page has been sent, or is dropped (see `PageAnswer`). */
+  /** Must be called when the page has been sent or dropped (see `PageAnswer`). */
   readonly release?: (() => void) | undefined;
 }
 
 /**
- * Answers a poll (`GET /hooks/{workspaceId}/events`), at once: there is no long polling. Applies checks 2 to 8 of the
- * table in docs/checks.md, with check 7 for the query. If several checks fail, the first of them determines the answer.
+ * Answers a poll (`GET /hooks/{workspaceId}/events`) immediately: there is no long polling. Applies checks 2 to 8 of
+ * the table in docs/checks.md. Check 7 applies to the query. If several checks fail, the first of them determines the
+ * answer.
  */
 export function poll(
   context: JudgeContext & { readonly heldEvents: HeldEvents },
@@ -86,8 +87,8 @@ const PAGE_START = Buffer.from('{"events":[');
 /**
  * Renders an `EventPage`. When there are no newer events, `next` is the cursor exactly as the bridge sent it.
  *
- * The bytes are copied into one buffer before signing. The copy takes less time than updating an HMAC with 100 small
- * events one by one.
+ * The bytes are copied into one buffer before signing. Copying takes less time than updating an HMAC with each of 100
+ * small events.
  */
 function renderPage(page: Page, start: PageStart): Buffer {
   const next = page.last ?? (start.from === "after" ? start.cursor : null);

@@ -71,7 +71,10 @@ export function preparePublication(
 /** Maximum number of bytes of one UTF-16 unit in UTF-8. */
 const UNIT_MAX_BYTES = 3;
 
-/** Returns the bytes of an event without its sequence; an upper bound if even this bound is within the limit. */
+/**
+ * Returns the size in bytes of an event without its sequence. If an upper bound of the size is within the limit,
+ * returns this bound.
+ */
 function bytesOf({ beforeSequence, afterSequence }: RenderedEnvelope): number {
   const most = UNIT_MAX_BYTES * (beforeSequence.length + afterSequence.length);
   if (most <= OUTBOUND_EVENT_MAX_BYTES) return most;

@@ -29,8 +29,8 @@ export type WorkspaceHealth =
   | undefined;
 
 /**
- * Returns the health of a workspace. The state is the one in the index of the workspaces by state, so that lists and the
- * health of a workspace do not differ.
+ * Returns the health of a workspace. Takes the state from the index of the workspaces by state, so that lists of
+ * workspaces show the same state.
  *
  * @param readPushes reads the logged deliveries of a push workspace, newest first
  */

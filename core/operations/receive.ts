@@ -10,19 +10,19 @@ export interface ReceiveInput extends Omit<Caller, "signed"> {
   readonly reading:
     | { readonly requestId: string | undefined; readonly event: Uint8Array }
     | { readonly violation: FieldViolation };
-  /** The context to store with the event; undefined when the request is not traced. */
+  /** The trace context to store with the event; undefined when the request is not traced. */
   readonly traceparent?: string | undefined;
 }
 
-/** The event is stored durably ("stored"), or repeats a stored event and is ignored ("repeated"). */
+/** "stored": the event is stored durably. "repeated": the event repeats a stored event, and is ignored. */
 export interface Accepted {
   readonly accepted: "stored" | "repeated";
 }
 
 /**
  * Receives an inbound event (`POST /hooks/{workspaceId}`). Applies checks 2 to 7 of docs/checks.md. If several
- * checks fail, the first of them determines the answer. Stores the event, unless the request repeats the request of a
- * stored event. Rejects with `StoreFull` when the log has no room for the event.
+ * checks fail, the first of them determines the answer. Stores the event, unless the request repeats an earlier request
+ * whose event is stored. Rejects with `StoreFull` when the log has no room for the event.
  */
 export function receive(
   context: JudgeContext & { readonly inboundLog: InboundLog },

@@ -1,6 +1,6 @@
 /**
- * The edge's report of a rule that a body or a query breaks. `field` is absent if the rule concerns the whole body or
- * query.
+ * Describes the rule that a body or a query breaks, as the edge reports it. `field` is absent if the rule concerns the
+ * whole body or query.
  */
 export interface FieldViolation {
   readonly field?: string | undefined;
@@ -17,7 +17,7 @@ export type Refusal =
   | { readonly refused: "workspace-limit"; readonly retryAfterSeconds: number }
   | { readonly refused: "invalid"; readonly violation: FieldViolation }
   | { readonly refused: "push-workspace" }
-  /** No signature can be checked, because core lacks the key with the fingerprint `missingKey`. */
+  /** Core cannot check the signature, because it lacks the key with the fingerprint `missingKey`. */
   | { readonly refused: "secret-unreadable"; readonly missingKey: string };
 
 /** Whether core had accepted the request's signature and timestamp before a later check rejected the request. */

@@ -127,7 +127,7 @@ export async function sendTestEvent(
   return { eventId, mode: "push", delivery, steps, failed: failedStep(outcome, steps) };
 }
 
-/** Returns the refusal of a ping that was not stored. */
+/** Returns the refusal that explains why a ping was not stored. */
 function refusalOf(outcome: Exclude<Published["outcome"], "published" | "repeated">): WorkspaceRefusal {
   switch (outcome) {
     case "unknown-workspace":
@@ -137,7 +137,7 @@ function refusalOf(outcome: Exclude<Published["outcome"], "published" | "repeate
     case "held-full":
       return precondition("the held events of the workspace are at their bound: check that the bridge polls");
     case "stale":
-      // The event has no fence, so it cannot be stale.
+      // The store answers "stale" only for an event with a fence.
       throw new Error("an event without a fence is stale");
   }
 }

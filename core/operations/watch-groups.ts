@@ -12,10 +12,10 @@ export interface GroupWatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** The shard whose holder watches the groups of all shards. Only one core at a time holds a shard. */
+/** The shard whose holder watches the groups of all shards. Only one core holds a shard at any time. */
 const WATCHED_FROM = 0;
 /**
- * Milliseconds before each check, including the first: the streams of a restarted core must have time to open again.
+ * Milliseconds before each check. The first check waits too, so that streams can open again after a restart of core.
  */
 const LOOK_EVERY_MS = 15_000;
 

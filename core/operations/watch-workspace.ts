@@ -11,7 +11,7 @@ export type WorkspaceChange =
   | { readonly health: WorkspaceHealth }
   | { readonly delivery: LoggedDelivery }
   | { readonly requests: WorkspaceRequests }
-  /** A heartbeat: the store answers, and nothing has changed. */
+  /** A heartbeat: the store has answered, and nothing has changed. */
   | { readonly unchanged: true };
 
 const LOOK_EVERY_MS = 300;
@@ -24,10 +24,11 @@ const BEAT_AFTER_MS = 1_000;
 type Report = (change: WorkspaceChange) => void;
 
 /**
- * Follows a workspace. Calls `report` with the workspace's health and requests in the next round and whenever they
- * change, and with each new delivery. A run of polls is one delivery, which is reported again each time the run has grown.
- * After a second without a change, calls `report` with a heartbeat, if the store answers. Resolves with undefined when
- * the signal is aborted, or with a refusal when the workspace does not exist or is deleted.
+ * Follows a workspace. Calls `report` with the workspace's health and requests in the next round, and whenever they
+ * change. Also calls `report` with each new delivery. A run of polls counts as one delivery, which is reported again
+ * each time the run has grown. After a second without a change, calls `report` with a heartbeat, if the store answers.
+ * Resolves with undefined when the signal is aborted, or with a refusal when the workspace does not exist or is
+ * deleted.
  */
 export type WatchWorkspace = (
   id: string,
@@ -38,7 +39,7 @@ export type WatchWorkspace = (
 interface Watcher {
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Whether the watcher has got the health and the requests that were read before the watcher joined. */
+  /** Whether the watcher has received the health and the requests that were read before it joined. */
   isCurrent: boolean;
 }
 
@@ -54,8 +55,8 @@ type Context = HealthContext & {
 };
 
 /**
- * Creates the watches of a core. All watches of a workspace share its reads, so an additional watch does not cost a
- * call to the store.
+ * Creates the watches of a core. All watches of a workspace share the same reads, so an additional watch causes no
+ * calls to the store.
  */
 export function createWorkspaceWatches(context: Context): WatchWorkspace {
   const open = new Map<string, Watched>();
@@ -82,7 +83,7 @@ export function createWorkspaceWatches(context: Context): WatchWorkspace {
       watchers.delete(watcher);
       if (watchers.size === 0) {
         stop.abort();
-        // The last watch ends only when the reads have ended, so that watches which open and close quickly do not cause
+        // The last watch waits until the reads have ended, so that watches that open and close quickly cause no
         // parallel reads.
         await ended.catch(() => undefined);
       }
@@ -148,7 +149,7 @@ async function follow(
   }
 }
 
-/** The last change of one kind that was reported to the watchers. */
+/** The last change of one kind, health or requests, that was reported to the watchers. */
 class LastReport {
   change: WorkspaceChange | undefined;
   #text = "";
@@ -170,12 +171,15 @@ function whenAborted(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-/** Returns `pushes` (newest first), extended with the pushes of `fresh` (oldest first) that it does not contain yet. */
+/**
+ * Returns `pushes` (newest first), extended with those pushes in `fresh` (oldest first) that `pushes` does not contain
+ * yet.
+ */
 function withFresh(
   pushes: readonly LoggedDelivery[],
   fresh: readonly LoggedDelivery[],
 ): readonly LoggedDelivery[] {
-  // `fresh` may repeat deliveries that were read with the older pushes.
+  // `fresh` may repeat deliveries that `pushes` already contains.
   const known = new Set(pushes.slice(0, fresh.length).map((push) => push.id));
   const added = fresh.filter((each) => !isPoll(each) && !known.has(each.id)).toReversed();
   return added.length === 0 ? pushes : [...added, ...pushes].slice(0, PUSHES_LOGGED_MAX);

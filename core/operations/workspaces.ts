@@ -37,7 +37,7 @@ export function tooMany(message: string): WorkspaceRefusal {
   return { refused: "too-many", message };
 }
 
-/** Returns the refusal of a call that needs a secret which core cannot decrypt. */
+/** Returns the refusal for a call that needs a secret that core cannot decrypt. */
 export function unreadable(missing: string): WorkspaceRefusal {
   return precondition(
     `the workspace's secret is unreadable: no key in SECRETS_KEY has the fingerprint ${missing}. Add this key to SECRETS_KEY, or connect the workspace, which creates a new secret`,
@@ -51,8 +51,8 @@ const MOST_TRIES = 10;
 
 /**
  * Changes a workspace. `change` is called with the current workspace and returns the changed workspace or a refusal.
- * `change` is called again when another request has changed the workspace meanwhile. So concurrent changes to different
- * fields do not conflict; of two changes to the same field, the later one remains.
+ * If another request changes the workspace at the same time, `change` is called again. So concurrent changes to
+ * different fields do not conflict. Of two changes to the same field, the later one remains.
  */
 export async function changeWorkspace(
   context: WriteContext,
@@ -106,7 +106,7 @@ export async function createWorkspace(
  * Returns why a URL cannot be set; undefined if the URL is allowed or empty.
  *
  * @param workspaceId undefined for a new workspace
- * @param field the name of the request's field
+ * @param field the name of the field in the request that contains the URL
  */
 export async function findUrlRefusal(
   { urlChecks, targetUrlCheck, by }: WorkspaceContext,
@@ -121,14 +121,14 @@ export async function findUrlRefusal(
   });
 }
 
-/** Changes the name or the owner's email. An undefined field is not changed. */
+/** Changes the name or the owner's email. Does not change a field whose new value is undefined. */
 export function updateWorkspace(
   context: WorkspaceContext,
   id: string,
   { name, ownerEmail }: { readonly name?: string | undefined; readonly ownerEmail?: string | undefined },
 ): Promise<Outcome> {
   return changeWorkspace(context, id, (workspace) => {
-    // Unchanged fields are not checked, because they may have been set before a rule was added.
+    // Only changed fields are checked: the others may have been set before a rule was added.
     const fault = findProfileFault({ name, ownerEmail });
     if (fault !== undefined) return { refused: "invalid", message: fault };
     return {
@@ -140,8 +140,8 @@ export function updateWorkspace(
 }
 
 /**
- * Deletes a workspace, its secrets, its held and failed events, and its logs. Its other data expires within 36 hours
- * and 10 minutes.
+ * Deletes a workspace, its secrets, its held and failed events, and its logs. The other data of the workspace expires
+ * within 36 hours and 10 minutes.
  */
 export async function deleteWorkspace(
   context: WorkspaceContext,

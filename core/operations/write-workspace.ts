@@ -22,9 +22,9 @@ const AGAIN_FOR_MS = 2_000;
  * when the id of a new workspace already exists.
  *
  * A write can succeed even if its answer is lost. In that case, a new secret that nobody has seen would be active, so
- * core repeats the write. The check of the version (for a new workspace, of the id) prevents a second effect, and the
- * stored workspace shows whether this write succeeded. A read alone is not enough: only the answer to a write shows
- * that the configured number of replicas has confirmed the write.
+ * core repeats the write. The store checks the version, or the id of a new workspace, so a repeated write cannot take
+ * effect twice. The stored workspace then shows whether this write succeeded. Reading the workspace is not enough: only
+ * the answer to a write shows that the configured number of replicas confirmed it.
  */
 export async function writeWorkspace(
   { workspaces, by, onChanged }: WriteContext,
@@ -43,7 +43,7 @@ export async function writeWorkspace(
   return isWritten;
 }
 
-/** @param isStored whether the store contains the written workspace */
+/** @param isStored returns whether the store contains the written workspace */
 async function writeRepeatedly(
   write: () => Promise<boolean>,
   isStored: () => Promise<boolean>,

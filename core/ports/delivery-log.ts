@@ -12,11 +12,11 @@ export interface UnqueuedEvent {
   readonly sequence: number;
   readonly eventType: string;
   readonly expiresAtMs: number | null;
-  /** The bytes of the event, the same as in its push. */
+  /** The bytes of the event, exactly as in its push. */
   readonly envelope: Buffer;
 }
 
-/** An entry of the delivery log, and its data that is still stored. */
+/** An entry of the delivery log, and the data about it that is still stored. */
 export interface LogEntryDetail {
   readonly delivery: LoggedDelivery;
   /** The start of the response to the attempt; undefined when there is none or it is no longer stored. */
@@ -44,7 +44,7 @@ export interface FailedEvents {
 
 /**
  * The deliveries of each workspace in the last seven days: up to 1,000 attempts and drops, and 500 entries for polls.
- * An entry for polls is one poll that returned events, or a run: consecutive polls without events.
+ * An entry for polls stands for one poll that returned events, or for a run of consecutive polls without events.
  */
 export interface DeliveryLog {
   /**
@@ -61,11 +61,13 @@ export interface DeliveryLog {
    * starts at the newest delivery.
    */
   read(workspaceId: string, count: number, before: string | undefined): Promise<readonly LoggedDelivery[]>;
-  /** Returns one entry with its data that is still stored; undefined when the log does not contain the entry. */
+  /**
+   * Returns one entry, with the data about it that is still stored; undefined when the log does not contain the entry.
+   */
   readEntry(workspaceId: string, id: string): Promise<LogEntryDetail | undefined>;
   /**
-   * Starts to watch the log. Each call of the returned function returns the deliveries logged since the previous call,
-   * oldest first. A run of polls that has grown is returned again, with the same id.
+   * Starts to watch the log. Returns a function that returns the deliveries logged since its previous call, oldest
+   * first. That function returns a run of polls again, with the same id, when the run has grown.
    */
   watch(workspaceId: string): Promise<() => Promise<readonly LoggedDelivery[]>>;
 }

@@ -1,13 +1,16 @@
 import type { LoggedDelivery, ResponseStart } from "../domain/delivery";
 import type { FailedEvent } from "../domain/failed-event";
 
-/** An entry of the delivery log for an event, and the start of the bridge's response, if it is still stored. */
+/** An entry of an event in the delivery log, and the start of the bridge's response, if this start is still stored. */
 export interface EventAttempt {
   readonly delivery: LoggedDelivery;
   readonly response: ResponseStart | undefined;
 }
 
-/** Everything that the store contains about one event. The publisher is the name of a token; empty when unknown. */
+/**
+ * Everything that the store contains about one event. `publisher` is the name of the token that published the event;
+ * empty when unknown.
+ */
 export interface StoredTraces {
   readonly held:
     | { readonly envelope: Buffer; readonly publisher: string; readonly isFetched: boolean }

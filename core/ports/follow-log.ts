@@ -8,11 +8,11 @@ export interface LogEntry {
   readonly workspaceId: string;
   readonly receivedAtMs: number;
   readonly event: Buffer;
-  /** The context of the span that stored the event; undefined when the request was not traced. */
+  /** The trace context of the span that stored the event; undefined when the request was not traced. */
   readonly traceparent?: string | undefined;
 }
 
-/** An event that the group has read, but that its workspace has no room for in the stream's window. */
+/** An event that the group has read, but whose workspace has no room for it in the stream's window. */
 export interface ParkedEntry {
   readonly entryId: string;
   readonly workspaceId: string;
@@ -28,7 +28,7 @@ export interface WindowShare {
   readonly room: number;
   readonly least: number;
   /**
-   * The numbers of events in flight of the workspaces that have some; `Infinity` for a workspace whose next events must
+   * The number of events in flight of each workspace that has any; `Infinity` for a workspace whose next events must
    * wait.
    */
   readonly counts: ReadonlyMap<string, number>;
@@ -45,23 +45,24 @@ export interface DeadLetter {
 }
 
 /**
- * The inbound log for groups of game services. The streams of a group divide the shards among themselves: the stream
- * that holds the group's lease on a shard reads that shard.
+ * The inbound log, as groups of game services read it. The streams of a group divide the shards among themselves: the
+ * stream that holds the group's lease on a shard reads that shard.
  */
 export interface FollowLog extends Leases {
   /** Maximum number of streams in a group, on all cores together. */
   readonly streamsMax: number;
   /**
    * Adds the group to the registry, and creates the group in the log of each shard, unless the log already contains the
-   * group. A new group starts at the end of the log. Changes nothing when the new group would exceed a bound.
+   * group. A new group starts at the end of the log. Changes nothing if the new group would exceed a maximum number of
+   * groups.
    *
    * @param opener undefined for an unknown token
    */
   open(group: string, opener?: GroupOpener): Promise<GroupOpened>;
   /**
-   * Reads up to `count` events that the group has never read; undefined when the lease is lost. `isEnd` says whether all
-   * events were read. `parked` are the events that do not fit in the `share`; without a `share`, every event fits. The
-   * attempt of a parked event is 0 until `readEntries` reads it.
+   * Reads up to `count` events that the group has never read; undefined when the lease is lost. `isEnd` tells whether
+   * all events have been read. `parked` lists the events that do not fit in the `share`; without a `share`, every event
+   * fits. The attempt of a parked event is 0 until `readEntries` reads it.
    */
   readNew(
     member: Member,
@@ -71,8 +72,8 @@ export interface FollowLog extends Leases {
   ): Promise<(ReadEntries & { readonly isEnd: boolean }) | undefined>;
   /**
    * Returns events after the entry `after` that the group has read but not acked, and increments their `attempt`;
-   * undefined when the lease is lost. Pass `last` as the next `after`. `last` is undefined when no such events are
-   * left. The attempt of a parked event does not change.
+   * undefined when the lease is lost. The caller passes `last` as `after` in the next call. `last` is undefined when no
+   * such events are left. The attempt of a parked event does not change.
    */
   readAgain(
     member: Member,
@@ -81,7 +82,7 @@ export interface FollowLog extends Leases {
     after: string | undefined,
     share?: WindowShare,
   ): Promise<(ReadEntries & { readonly last: string | undefined }) | undefined>;
-  /** Does the same as `readAgain`, for the given entries only, and parks none. */
+  /** Does the same as `readAgain` for the given entries only, and parks no events. */
   readEntries(
     member: Member,
     shard: number,
@@ -100,14 +101,17 @@ export interface ReadEntries {
   readonly parked?: readonly ParkedEntry[] | undefined;
 }
 
-/** The token that opens a group. */
+/** The token with which a game opens a group. */
 export interface GroupOpener {
   readonly tokenName: string;
   /** Maximum number of groups that tokens with this name can open. */
   readonly groupsMax: number;
 }
 
-/** "token-full" and "all-full": the token, or all tokens together, already have the maximum number of groups. */
+/**
+ * "token-full": the token already has the maximum number of groups. "all-full": all tokens together have the maximum
+ * number.
+ */
 export type GroupOpened = "opened" | "token-full" | "all-full";
 
 /** A group of followers in the registry of all groups. */
@@ -130,8 +134,8 @@ export interface Groups {
   refresh(): Promise<readonly RegisteredGroup[]>;
   /**
    * Removes a group from the logs and the registry. The result is "held" when the group has a member, and "missing" when
-   * the group does not exist or had a member in the last `idleMs` milliseconds. A removal that is in progress, or has
-   * failed, is completed by the next call, or undone by the next stream that opens the group. The result is "completed"
+   * the group does not exist or had a member in the last `idleMs` milliseconds. If a removal is in progress or has
+   * failed, the next call completes it, or the next stream that opens the group undoes it. The result is "completed"
    * when the group had a member in the last `idleMs` milliseconds, but another call had begun to remove the group.
    */
   remove(group: string, idleMs: number): Promise<"removed" | "completed" | "held" | "missing">;

@@ -17,8 +17,8 @@ export interface Append {
   /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
   readonly address?: string | undefined;
   /**
-   * The event to store, or "fault" for an event that breaks a field rule: such a request only counts against the
-   * limits.
+   * The event to store, or "fault" for an event that breaks a field rule. A request with "fault" only counts against
+   * the limits.
    */
   readonly event:
     | {
@@ -44,7 +44,7 @@ export type Appended =
 export interface InboundLog {
   /**
    * In one step and in this order: performs checks 2 and 6, reports a failed check 7, detects a repeat, and stores the
-   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step, before this step.
+   * event. The event is durable when the promise resolves. On a cluster, check 2 is a separate step that comes first.
    */
   append(append: Append): Promise<Appended>;
   /** Removes the events of a shard that every group has acked, and the events that are too old. */

@@ -1,4 +1,4 @@
-/** The state of a Redis master, from INFO. The results of writes are "ok" or "err". */
+/** The state of a Redis master, from INFO. Each result of a write is "ok" or "err". */
 export interface MasterInfo {
   readonly version: string;
   /** The memory that Redis compares with its limit. */
@@ -18,7 +18,7 @@ export interface MasterInfo {
   readonly replicas: number;
 }
 
-/** The settings of a Redis master that decide what can be lost, from CONFIG GET. */
+/** The settings of a Redis master, from CONFIG GET, that determine which data can be lost. */
 export interface MasterSettings {
   readonly appendOnly: string;
   readonly appendFsync: string;
@@ -34,7 +34,7 @@ export interface MasterFacts {
   readonly settings: MasterSettings | undefined;
 }
 
-/** What the store knows about the installation. */
+/** Facts about the installation that the store knows. */
 export interface StoreFacts {
   /** The number of the format in which this core stores its data. */
   readonly storeFormat: number;

@@ -6,8 +6,8 @@ export interface Member {
   /** Distinguishes this member from any other member with the same name. */
   readonly token: string;
   /**
-   * The workspaces whose events a follower gets; undefined for all workspaces. Each read also acks the events of other
-   * workspaces, so that the group does not fall behind.
+   * The workspaces whose events this member gets, if it is a stream; undefined for all workspaces. Each read also acks
+   * the events of other workspaces, so that the group does not fall behind.
    */
   readonly workspaces?: ReadonlySet<string> | undefined;
 }
@@ -22,8 +22,8 @@ export const LEASE_MS = 3_000;
 export const CORES_GROUP = "!cores";
 
 /**
- * The reason why a join fails: a newer member has the same name ("replaced"), or the group has the maximum number of
- * members ("full").
+ * Why a join fails. "replaced": a newer member has the same name. "full": the group already has the maximum number of
+ * members.
  */
 export type NotJoined = "replaced" | "full";
 
@@ -31,7 +31,7 @@ export type NotJoined = "replaced" | "full";
 export interface LiveMembers {
   /** The names, in order. */
   readonly names: readonly string[];
-  /** Whether any member runs a release that shares the shards by an older rule: see `core/leases/owners.ts`. */
+  /** Whether any member runs a release that divides the shards by an older rule: see `core/leases/owners.ts`. */
   readonly hasOlder: boolean;
 }
 
@@ -41,10 +41,10 @@ export interface Leases {
   /**
    * Adds a member to its group, or renews its membership (a heartbeat). Returns all live members.
    *
-   * @param fresh true until the member has received its first answer: until then, the name may still belong to an older
+   * @param fresh true until the member has received its first answer, because the name may still belong to an older
    * member
-   * @param ageMs milliseconds since the member entered the group. The ages determine which of two members with the same
-   *   name is newer, because a join may arrive late or twice.
+   * @param ageMs milliseconds since the member entered the group. The ages show which of two members with the same name
+   * is newer. The order of the joins does not show it, because a join may arrive late or twice.
    */
   join(member: Member, fresh: boolean, ageMs?: number): Promise<LiveMembers | NotJoined>;
   leave(member: Member): Promise<void>;

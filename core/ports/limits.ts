@@ -1,4 +1,4 @@
-/** Seconds until the next request from the sender would pass, at least 1; undefined when this request passes. */
+/** Seconds, at least 1, until a request from the same sender would pass; undefined if this request passes. */
 export type RetryAfterSeconds = number | undefined;
 
 /** The limits of the tests that callers send to addresses for operator events. */
@@ -16,7 +16,9 @@ export interface OperatorTestLimits {
   ): Promise<{ readonly of: string; readonly afterSeconds: number } | undefined>;
 }
 
-/** The limit per sending address (check 2 in docs/checks.md), as a separate step. */
+/**
+ * The limit per sending address (check 2 in docs/checks.md), for callers that perform this check as a separate step.
+ */
 export interface RequestLimits {
   /** Counts a request from a sending address, which must be in canonical form. A rejected request is not counted. */
   admitAddress(address: string): Promise<RetryAfterSeconds>;

@@ -10,7 +10,7 @@ export interface StoreMeter {
   called(name: string, items: number | undefined, ms: number, isAnswered: boolean): void;
   /** Called with each sequence that the store has assigned. */
   minted(sequence: number): void;
-  /** Called when the store rejects a write because it is full. `why` says what is full, and what to do. */
+  /** Called when the store rejects a write because the store is full. `why` says what is full, and what to do. */
   rejected(why: string): void;
   /** Called when a connection is ready, for the first time or after a reconnection. */
   connected(): void;
@@ -42,8 +42,8 @@ export interface PushesInHand {
 /** The workspaces whose secrets core cannot decrypt. */
 export interface UnreadableSecrets {
   readonly count: number;
-  /** Ids of the first few of these workspaces. */
+  /** Ids of a few of these workspaces. */
   readonly workspaceIds: readonly string[];
-  /** Fingerprints of the keys that these workspaces need, without duplicates. */
+  /** Fingerprints of the keys that core lacks for these workspaces, without duplicates. */
   readonly keys: readonly string[];
 }

@@ -2,12 +2,15 @@ import type { OutboundType } from "../../contract/messages";
 import type { RenderedEnvelope } from "../domain/envelope";
 import type { WorkspaceRecord } from "./workspaces";
 
-/** What must still be the case when an event is stored. */
+/** Conditions that must still hold when an event is stored. */
 export interface Fence {
   readonly group: string;
-  /** The token of the stream, which must hold the lease of the workspace's shard. */
+  /** The token of the stream that must hold the lease of the workspace's shard. */
   readonly token: string;
-  /** The delivery that must be unacked, with this attempt as its last. Undefined if no delivery caused the event. */
+  /**
+   * The delivery that must be unacked, and whose last attempt must be `attempt`. Undefined if no delivery caused the
+   * event.
+   */
   readonly delivery: { readonly entryId: string; readonly attempt: number } | undefined;
 }
 
@@ -23,12 +26,12 @@ export interface Publication {
   readonly expiresAtMs: number | null;
   readonly type: OutboundType;
   /**
-   * How a push workspace gets the event. "retried": from the queue, with retries. "once": from the queue, without
+   * How the event reaches a push workspace. "retried": from the queue, with retries. "once": from the queue, without
    * retries. "direct": the caller pushes the event.
    */
   readonly push: "retried" | "once" | "direct";
   readonly envelope: RenderedEnvelope;
-  /** The context to store with an event that will be pushed; undefined when the event is not traced. */
+  /** The trace context to store with an event that will be pushed; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
   readonly fence?: Fence | undefined;
 }
@@ -36,7 +39,7 @@ export interface Publication {
 export type Published =
   | {
       /**
-       * "repeated" when the idempotency key was used before. The ids, the sequence and the expiry are then those of the
+       * "repeated" if the idempotency key was used before. The ids, the sequence and the expiry are then those of the
        * first publication.
        */
       readonly outcome: "published" | "repeated";
@@ -52,7 +55,7 @@ export type Published =
   | { readonly outcome: "stale" }
   /**
    * Not stored: the event would exceed the limit on the held events of the workspace, which already take `bytes` bytes.
-   * `waiting` of the held events wait for a bridge that does not poll; 0 if the bridge polls.
+   * `waiting` is the number of held events that wait because the bridge does not poll; 0 if the bridge polls.
    */
   | { readonly outcome: "held-full"; readonly bytes: number; readonly waiting: number }
   /** Not stored: the store has no memory left for held events. */
@@ -63,7 +66,7 @@ export interface OutboundEvents {
   /** Assigns the sequence and appends the event in one step. The event is durable when the promise resolves. */
   publish(publication: Publication): Promise<Published>;
   /**
-   * Publishes several events in order, each as `publish` does. Rejects when the store cannot publish one of the events.
+   * Publishes several events in order, each as `publish` does. Rejects if `publish` would reject for any of the events.
    */
   publishAll(publications: readonly Publication[]): Promise<readonly Published[]>;
 }
@@ -83,7 +86,9 @@ export interface PageRequest {
   readonly record: WorkspaceRecord;
   /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
   readonly address?: string | undefined;
-  /** The page to read, or "count" for a poll that will be rejected: such a poll only counts against the limits. */
+  /**
+   * The page to read, or "count" for a poll that will be rejected. A poll with "count" only counts against the limits.
+   */
   readonly page: { readonly start: PageStart; readonly limit: number } | "count";
 }
 
@@ -93,16 +98,17 @@ export type PageAnswer =
       /** The bytes of each event, as sent to the bridge. */
       readonly events: readonly Buffer[];
       /**
-       * The sequence of the last event on the page. For a page from "latest", the sequence of the newest event. For any
-       * other empty page, undefined.
+       * The sequence of the last event on the page. For a page from "latest", this is the sequence of the newest event.
+       * For any other empty page, it is undefined.
        */
       readonly last: string | undefined;
       readonly hasMore: boolean;
       /** Whether events after the request's cursor expired before the page was read. */
       readonly gap: boolean;
       /**
-       * Only for a large page: must be called when the page has been sent, or is dropped. Until then, and for at most 5
-       * seconds, no other large page of the workspace is read. The next page may also wait for the workspace's pace.
+       * Present only for a large page. Must be called when the page has been sent or dropped. Until then, but for at
+       * most 5 seconds, core reads no other large page of the workspace. Core may also delay the next page to limit the
+       * workspace's pace.
        */
       readonly release?: () => void;
     }

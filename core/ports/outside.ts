@@ -4,7 +4,7 @@ import type { EndSignal } from "../domain/end-signal";
 import type { OperatorEvent } from "../domain/operator-event";
 import type { Workspace } from "../domain/workspace";
 
-/** Returns the service time in ms since the epoch. The time comes from the store, so all cores have the same time. */
+/** Returns the service time in ms since the epoch. The time comes from the store, so all cores use the same clock. */
 export type Clock = () => number;
 
 /** Creates signing secrets, unique names, and the ids of events, messages and workspaces. */
@@ -17,7 +17,7 @@ export interface Ids {
   workspace(): string;
   /** Returns a signing secret: 256 random bits as printable text. */
   secret(): string;
-  /** Returns a unique name for a stream, a process or a lease. */
+  /** Returns a unique token, e.g. to name a stream, a process or a lease. */
   token(): string;
 }
 
@@ -70,7 +70,7 @@ export class MailRefused extends Error {
 /** Sends email. */
 export interface Mailer {
   /**
-   * Throws when the mail server did not accept the email: `MailRefused` when only this email is rejected, otherwise
+   * Throws when the mail server did not accept the email: `MailRefused` if only this email is affected, otherwise
    * another error.
    */
   send(mail: Mail): Promise<void>;
@@ -88,7 +88,7 @@ export interface PushAttempt {
   readonly envelope: Uint8Array;
   /** The header `traceparent`; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
-  /** Aborted when the outcome is no longer needed. The attempt then fails. */
+  /** This signal is aborted when the outcome is no longer needed. The attempt then fails. */
   readonly signal?: EndSignal | undefined;
 }
 
@@ -112,10 +112,10 @@ export interface OperatorReceiver {
   /** Identifies the receiver: "installation-hook", "installation-mail", or the id of the receiver's workspace. */
   readonly key: string;
   readonly kind: "hook" | "mail";
-  /** Sends an event once. Never rejects. The attempt to send to a URL ends when `signal` is aborted. */
+  /** Sends an event once. Never rejects. If `signal` is aborted, an attempt to send to a URL ends. */
   send(event: OperatorEvent, signal?: EndSignal): Promise<OperatorSent>;
   /**
-   * Calls `task` as soon as the limit on tasks for the addresses of workspaces allows another one. The workspaces get
+   * Calls `task` as soon as the limit on concurrent tasks for the addresses of workspaces allows it. The workspaces get
    * their turns in rotation, so no workspace waits for all tasks of another workspace.
    */
   inTurn<T>(task: () => Promise<T>): Promise<T>;
@@ -129,6 +129,8 @@ export interface OperatorReceiver {
 /** The receivers of operator events. */
 export interface OperatorReceivers {
   readonly ofInstallation: readonly OperatorReceiver[];
-  /** Returns the receiver at a workspace's own address, with the current address and secrets. */
+  /**
+   * Returns the receiver for the workspace's own address, with its current secrets; undefined without such an address.
+   */
   ofWorkspace(workspace: Workspace): OperatorReceiver | undefined;
 }

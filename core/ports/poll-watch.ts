@@ -9,7 +9,7 @@ export interface PollHealth {
   readonly oldestWaitingAtMs: number | undefined;
   /** Time of the poll that ended the last outage. */
   readonly recoveredAtMs: number | undefined;
-  /** Time of the last event that was refused because the held events were at their bound, accurate to 10 seconds. */
+  /** Time, accurate to 10 seconds, at which an event was last refused because the held events were at their bound. */
   readonly refusedAtMs: number | undefined;
 }
 
@@ -31,11 +31,14 @@ export interface Found {
   readonly mailsDropped: number;
   /** Number of operator events in the outbox. */
   readonly operatorEvents: number;
-  /** Number of unsent operator events that were dropped because they were too old or the outbox was full. */
+  /**
+   * Number of unsent operator events that were dropped, by reason: too old ("expired"), or the outbox was full
+   * ("full").
+   */
   readonly operatorEventsDropped: Readonly<Record<OperatorEventDrop, number>>;
 }
 
-/** Finds poll workspaces whose bridges do not poll, and stores emails to the owners of these workspaces. */
+/** Finds poll workspaces whose bridges have stopped polling, and stores emails to the owners of these workspaces. */
 export interface PollWatch {
   /**
    * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll. Adds one

@@ -1,6 +1,6 @@
 import type { QueueRead } from "./push-queue";
 
-/** How far the holder of a shard's lease has read the shard's push queue. */
+/** The position up to which the holder of a shard's lease has read the shard's push queue. */
 export interface QueuePosition {
   /** Proves that this core holds the lease. */
   readonly token: string;
@@ -8,7 +8,9 @@ export interface QueuePosition {
   readonly after: string | undefined;
 }
 
-/** Takes the events of one shard that this core itself has just published, so that they need not be read again. */
+/**
+ * Takes the events of one shard that this core itself has just stored, so that core need not read them from the queue.
+ */
 export interface PushTaker {
   /** Returns the position of the taker; undefined while it cannot take events, e.g. because it reads the queue. */
   position(): QueuePosition | undefined;
@@ -17,10 +19,10 @@ export interface PushTaker {
    * reads the queue instead.
    *
    * @param read the events, and the versions of their workspaces
-   * @param readAt the `performance.now()` time before the events were stored
+   * @param readAt a `performance.now()` time before the events were stored
    */
   take(position: QueuePosition, read: QueueRead, readAt: number): void;
-  /** Reads the queue now, because it is unknown whether events were stored. */
+  /** Reads the queue now. The caller does not know whether its events were stored. */
   look(): void;
 }
 

@@ -12,9 +12,9 @@ export interface QueuedPush {
   readonly publisher: string;
   readonly expiresAtMs: number | null;
   readonly isRetried: boolean;
-  /** The bytes of the event, the same as on a page. */
+  /** The bytes of the event, exactly as on a page. */
   readonly envelope: Buffer;
-  /** The context of the span that published the event; undefined when the event is not traced. */
+  /** The trace context of the span that published the event; undefined when the event is not traced. */
   readonly traceparent?: string | undefined;
   /** Bytes of the event's entry in the queue: the envelope and all other fields. */
   readonly bytes: number;

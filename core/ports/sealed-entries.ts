@@ -20,8 +20,8 @@ export interface NewSealedEntry {
 /** The sessions and sign-in links of the dashboard, which all edges share. `SEALED_LIMITS` has their bounds. */
 export interface SealedEntries {
   /**
-   * Stores an entry. At a maximum, removes the least recently used entry of the same token, and returns its id. Returns
-   * "full" when the entries of other tokens leave no room.
+   * Stores an entry. If a maximum has been reached, removes the least recently used entry of the same token, and
+   * returns that entry's id. Returns "full" when the entries of other tokens leave no room.
    */
   put(
     kind: SealedKind,

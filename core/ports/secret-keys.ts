@@ -3,7 +3,10 @@ export interface SecretKeyUse {
   readonly workspaceId: string;
   /** The fingerprints of the keys, without duplicates. Empty for a workspace without secrets. */
   readonly keys: readonly string[];
-  /** The keys of the secrets that core cannot decrypt, without duplicates. Empty if all secrets are readable. */
+  /**
+   * The fingerprints of the keys that core lacks to decrypt the secrets, without duplicates. Empty if all secrets are
+   * readable.
+   */
   readonly missingKeys: readonly string[];
 }
 

@@ -8,7 +8,7 @@ export interface AcceptedCaller extends Caller {
   readonly role: CallerRole;
 }
 
-/** The digest takes the place of the token. */
+/** An accepted caller, with a digest of its token in place of the token. */
 interface Entry extends AcceptedCaller {
   /** Why the token is easy to guess; undefined when no reason is found. */
   readonly weakness: string | undefined;
@@ -23,8 +23,8 @@ export interface TokenChange {
 }
 
 /**
- * The tokens that core accepts now. `replace` changes them while core runs. An entry that is the same before and after
- * keeps its `AcceptedCaller` object, so `isCurrent` can compare objects.
+ * The tokens that core accepts now. `replace` changes them while core runs. An unchanged entry keeps its
+ * `AcceptedCaller` object, so `isCurrent` can compare objects.
  */
 export class AcceptedTokens {
   #entries: readonly Entry[];

@@ -7,7 +7,8 @@ const REMEMBER_MS = 30_000;
 
 /**
  * The probes with which operators find out which client address an edge takes from a proxy. A probe is a poll of a
- * workspace that does not exist, with an id that an operator has announced. So core remembers no address of a bridge.
+ * workspace that does not exist, with an id that an operator has announced. So core never remembers the address of a
+ * bridge.
  */
 export type AddressProbes = ReturnType<typeof createAddressProbes>;
 
@@ -15,7 +16,10 @@ export function createAddressProbes() {
   /** The address of each announced probe; empty until the probe arrives. */
   const probes = new LRUCache<string, string>({ max: PROBES_MAX, ttl: REMEMBER_MS });
   return {
-    /** Announces a probe, or returns the address from which the announced probe came; empty if it has not arrived. */
+    /**
+     * Announces a probe. If it was announced before, returns the address from which it came. Returns "" if the probe
+     * has not arrived.
+     */
     announce(id: string): string {
       const known = probes.get(id);
       if (known === undefined) probes.set(id, "");

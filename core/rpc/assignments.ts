@@ -1,7 +1,7 @@
 import type { Assignment } from "../../proto/gen/chatbridge/v1/game";
 
 /**
- * Collects the shards that a stream gains and loses, and writes those of one turn of the event loop as one message.
+ * Collects the shards that a stream gains and loses in one turn of the event loop, and writes them as one message.
  * `flush` must be called before each delivery.
  */
 export function createAssignments(write: (assignment: Assignment) => void) {
@@ -22,7 +22,7 @@ export function createAssignments(write: (assignment: Assignment) => void) {
   return {
     flush,
     add(shard: number, change: "gained" | "lost"): void {
-      // A message cannot say in which order a shard was gained and lost.
+      // One message cannot show whether a shard was first gained and then lost, or the reverse.
       if (changes.has(shard)) flush();
       changes.set(shard, change);
       next ??= setImmediate(flush);

@@ -58,10 +58,10 @@ const REQUEST_MAX_BYTES: Readonly<Record<Needed, number | "uncounted">> = {
 export const SERVICES: readonly string[] = Object.keys(ROLE_OF_SERVICE);
 
 /**
- * Returns an interceptor that authenticates and authorizes calls: it accepts a call if its bearer token has the role
- * that the service requires, or if the service requires no token. Calls to services that are not in `ROLE_OF_SERVICE`
- * are rejected. Handlers get the caller from `callerOf`. Calls start at the pace of their token, and the
- * RESOURCE_EXHAUSTED answers to each token are sent at the pace of `REFUSALS`.
+ * Returns an interceptor that authenticates and authorizes calls. The interceptor accepts a call if the call's bearer
+ * token has the role that the service requires, or if the service requires no token. Calls to services that are not in
+ * `ROLE_OF_SERVICE` are rejected. Handlers get the caller from `callerOf`. Calls start at the pace of their token, and
+ * the RESOURCE_EXHAUSTED answers to each token are sent at the pace of `REFUSALS`.
  * @param onCall is called for each accepted call; `neededToken` says whether the service of the call requires a token
  */
 export function createAuthorization(
@@ -145,7 +145,7 @@ export function createAuthorization(
 
 /**
  * Lets the garbage collector free a call when its stream has closed. The listeners of the stream refer to the call and
- * its request, and Node's HTTP/2 session may keep a closed stream in memory until the next full collection.
+ * its request. Node's HTTP/2 session may keep a closed stream in memory until the next full garbage collection.
  */
 function releaseAfterClose(stream: ServerHttp2Stream): void {
   stream.once("close", removeListeners);
@@ -158,8 +158,8 @@ function removeListeners(this: ServerHttp2Stream): void {
 const ignore = (): void => undefined;
 
 /**
- * Returns a function that returns the caller of a call, or the refusal of the call; undefined if the service requires no
- * token.
+ * Returns a function that returns the caller of a call, or the refusal of the call. That function returns undefined if
+ * the service requires no token.
  */
 function createJudge(tokens: AcceptedTokens) {
   return (needed: Needed | undefined, metadata: Metadata): AcceptedCaller | Refusal | undefined => {

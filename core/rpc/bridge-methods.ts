@@ -23,7 +23,7 @@ export interface LaneCall {
     | { readonly $case: "receive"; readonly value: ReceiveCall }
     | { readonly $case: "poll"; readonly value: PollRequest }
     | undefined;
-  /** The context of the edge's span for the request; empty when the request is not sampled. */
+  /** The trace context of the edge's span for the request; empty when the request is not sampled. */
   readonly traceparent: string;
 }
 

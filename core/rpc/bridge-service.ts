@@ -141,7 +141,7 @@ const EDGE_KINDS: ReadonlyMap<EdgeRefusal, RefusalKind> = new Map([
   [EdgeRefusal.ADDRESS_LIMIT, "address-limit"],
 ]);
 
-/** Refusals for a reason of a newer release are ignored. */
+/** Ignores refusals whose reason only a newer release knows. */
 function noteEdgeRefusals(notes: RequestNotes, refusals: EdgeRefusals): void {
   const { workspaceId, reason, count, isPoll, sourceAddress: address, message, bytes } = refusals;
   const kind = EDGE_KINDS.get(reason);

@@ -29,8 +29,8 @@ export function callerOf(call: Pick<ServedCall, "metadata">): Caller {
 }
 
 /**
- * Calls `done` when the answer of a call is sent, or the call is cancelled. Until the client reads the answer, the
- * answer stays in core's memory.
+ * Calls `done` when the answer of a call has been sent, or the call has been cancelled. Until the client reads the
+ * answer, the answer stays in core's memory.
  */
 export function whenOver(call: ServedCall, done: () => void): void {
   const { over } = recordOf(call);
@@ -39,8 +39,8 @@ export function whenOver(call: ServedCall, done: () => void): void {
 }
 
 /**
- * Calls `leave` when core no longer accepts the call's token. The call is then open for a few more seconds, in which the
- * client can move its work to another call. Without this function, the call ends immediately.
+ * Calls `leave` when core no longer accepts the call's token. The call then stays open for a few more seconds, in which
+ * the client can move its work to another call. Without `leave`, core would end the call immediately.
  */
 export function beforeRevoked(call: ServedCall, leave: () => void): void {
   recordOf(call).leave = leave;

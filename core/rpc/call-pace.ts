@@ -35,8 +35,8 @@ export function createCallPace() {
       if (isLimited(callerOf(call))) starts.use(callerOf(call).name, count);
     },
     /**
-     * Resolves when the call may publish its `count` events, which have `bytes` bytes. Rejects with `CallCancelled`
-     * when the client cancels the call first.
+     * Resolves when the call may publish its `count` events, which take `bytes` bytes in total. Rejects with
+     * `CallCancelled` when the client cancels the call first.
      */
     async publish(call: ServedCall, count: number, bytes: number): Promise<void> {
       const caller = callerOf(call);

@@ -43,10 +43,11 @@ const WITHOUT_TURN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the handlers of `WorkspaceService`, with a limit on the bytes of all unary calls in progress, and a share of
- * this limit for each token. Core rejects a call above a bound: if the call waited, core would have to keep the
- * request, and the caller could not choose another core. A call within the bounds waits for the turn of its token. A
- * call is in progress until its answer is sent. `WatchWorkspace` has its own bound.
+ * Returns the handlers of `WorkspaceService`. They limit the bytes of all unary calls in progress, and give each token
+ * a share of this limit. Core rejects a call that would exceed the limit or the share. If the call waited, core would
+ * have to keep the request, and the caller could not choose another core. Other calls wait for the turn of their token,
+ * except calls of the methods in `WITHOUT_TURN`. A call is in progress until its answer is sent. `WatchWorkspace` has
+ * its own bound.
  */
 export function withinShares(
   service: WorkspaceServiceServer,

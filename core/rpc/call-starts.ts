@@ -10,7 +10,7 @@ interface Line {
  * this limit, hundreds of calls of one client would delay the next call of every other client.
  */
 export function createCallStarts(perTurn: number) {
-  /** The line of each connection. A closed connection is collected with its line. */
+  /** The line of each connection. The garbage collector frees a line together with its closed connection. */
   const lines = new WeakMap<object, Line>();
   /** The lines of the connections with calls that started in this turn or are waiting. */
   const active: Line[] = [];

@@ -8,8 +8,8 @@ import { StatusError } from "./status";
 import { ownerOf } from "./token-shares";
 
 /**
- * Maximum number of streams that are opened at the same time: in total, and with one token. Opening a stream takes
- * about twenty calls to the store. Further streams wait, and the tokens take turns.
+ * Maximum number of streams that are opened at the same time: in total, and for one token. Opening a stream takes about
+ * twenty calls to the store. Further streams wait, and the tokens take turns.
  */
 const OPENINGS_MAX = { inAll: 16, ofOne: 8 };
 

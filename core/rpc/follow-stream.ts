@@ -30,7 +30,7 @@ export interface FollowContext {
   readonly ids: Ids;
   readonly callCounts: CallCounts;
   readonly tokens: Pick<AcceptedTokens, "limitedGames" | "onReplaced">;
-  /** Aborted when core stops, which closes all open streams, so that clients open new streams on another core. */
+  /** Aborted when core stops. All open streams are then closed, so that clients open new streams on another core. */
   readonly stopping: AbortSignal;
   readonly tracer?: Tracer | undefined;
   /** Called when an event is acked as a dead letter. */
@@ -184,7 +184,10 @@ class FollowStream {
     if (ended === "full") throw groupIsFull(followLog);
   }
 
-  /** Throws if the caller must not follow the group. Closes the stream if later tokens reserve the group. */
+  /**
+   * Throws if the caller must not follow the group. Closes the stream if a later change of core's tokens reserves the
+   * group for another token.
+   */
   #watchGroup(caller: Caller, group: string): void {
     const { tokens } = this.#context;
     const check = (): void => {
@@ -242,7 +245,7 @@ class FollowStream {
     else this.#close();
   };
 
-  /** Closes the stream with an error. Otherwise, the stream would end with the status OK. */
+  /** Closes the stream with an error. Without the error, the stream would end with the status OK. */
   #fail(error: unknown): void {
     if (!this.#call.cancelled) this.#call.emit("error", toStatus("Follow", error, this.#report));
     this.#close();

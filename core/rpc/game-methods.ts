@@ -10,7 +10,7 @@ import { eachField, tagOf, WireReader } from "./wire-fields";
 /** A decoded message, or the fault that prevents decoding, with the full name of the invalid field. */
 export type Decoded<Message> = { readonly message: Message } | { readonly fault: OutboundFault };
 
-/** An event of a `PublishEventsRequest`, and its bytes in the request. */
+/** An event of a `PublishEventsRequest`, and its size in the request in bytes. */
 export interface SentEvent {
   readonly event: Decoded<OutboundEvent>;
   readonly bytes: number;
@@ -49,7 +49,7 @@ const decodeEvent = createDecoder("chatbridge.v1.OutboundEvent", OutboundEvent);
 
 function readEvents(request: Buffer): Decoded<EventsRequest> {
   const reader = new WireReader(request);
-  /** The bounds of each event in the request. */
+  /** The start and the end of each event in the request. */
   const bounds: { readonly start: number; readonly end: number }[] = [];
   let count = 0;
   try {
@@ -65,7 +65,7 @@ function readEvents(request: Buffer): Decoded<EventsRequest> {
   return { message: { bytes: request.length, count, events: decodeEach({ reader }, bounds) } };
 }
 
-/** Decodes the events between the bounds, and then releases the request's bytes. */
+/** Decodes the events at the positions in `bounds`, and then releases the request's bytes. */
 function* decodeEach(
   source: { reader?: WireReader },
   bounds: readonly { readonly start: number; readonly end: number }[],
@@ -82,7 +82,7 @@ function* decodeEach(
   }
 }
 
-/** Returns a decoder of the message between the reader's position and `end`. */
+/** Returns a function that decodes the message between the reader's position and `end`. */
 function createDecoder<Message>(
   typeName: string,
   { decode }: { decode(reader: WireReader, length: number): Message },

@@ -47,7 +47,7 @@ export function createGameService(context: GameServiceContext, report: ReportFau
   };
 }
 
-/** Publishes the events of calls of `PublishEvents`. */
+/** Publishes the events of `PublishEvents` calls. */
 class Publisher {
   readonly #context: GameServiceContext;
   readonly #pace: CallPace;
@@ -73,7 +73,7 @@ class Publisher {
     const release = publishing.acquire(ownerOf(callerOf(call)), Math.max(bytes, PUBLISH_CALL_BYTES));
     if (typeof release === "string") {
       const calls = `${Math.floor(publishing.max[release] / MB)} MB of calls to PublishEvents in progress`;
-      // Games repeat calls after this status.
+      // Games repeat calls that fail with this status.
       throw new StatusError(status.UNAVAILABLE, tooMuch(calls, release, callerOf(call)));
     }
     const spans = tracer && startPublishSpans(tracer, call.metadata);
@@ -102,7 +102,7 @@ class Publisher {
     const caller = callerOf(call);
     const slices = this.#prepareSlices(events, caller, spans);
     const results: PublishResult[] = [];
-    /** Prepares and publishes the next slice. Resolves to false when there is none. */
+    /** Prepares and publishes the next slice. Resolves to false when no slice is left. */
     const publishNext = async (): Promise<boolean> => {
       const slice = slices.next();
       if (slice.done === true) return false;
@@ -125,8 +125,8 @@ class Publisher {
   }
 
   /**
-   * Decodes and renders the events of a call, slice by slice. Does not keep decoded events until the call to the store:
-   * the garbage collector would have to copy them during that call.
+   * Decodes and renders the events of a call, slice by slice. Drops the decoded events before the call to the store.
+   * Otherwise, the garbage collector would have to copy them during that call.
    */
   *#prepareSlices(
     events: Iterable<SentEvent>,

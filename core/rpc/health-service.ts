@@ -27,7 +27,7 @@ export const HEALTH_METHODS = { check: HealthService.check };
 
 /**
  * Reports to probes and load balancers whether core is ready, as `/ready` does. The answer is the same for every
- * service and for the empty name. Throws NOT_FOUND for the name of a service that core does not have.
+ * service and for the empty name. Throws NOT_FOUND for the name of a service that core does not serve.
  */
 export function createHealthService(
   context: HealthServiceContext,

@@ -7,7 +7,10 @@ import { ownerOf, tooMuch } from "./token-shares";
 
 /** Counts the bytes of one call's incomplete request. */
 export interface IncompleteRequest {
-  /** Must be called when a request is complete: its bytes no longer count. A stream then begins its next request. */
+  /**
+   * Must be called when a request is complete, so that its bytes no longer count. On a stream, the next request then
+   * begins.
+   */
   release(): void;
   /** Must be called when the call has ended. gRPC may still read the rest of a request, but does not keep it. */
   end(): void;
@@ -17,9 +20,9 @@ const KB = 1_024;
 const MB = 1_048_576;
 
 /**
- * Returns a function that limits the bytes of incomplete requests: of one request, of all, and of each token. gRPC
- * keeps the parts of a request in memory until the request is complete, and does not limit the memory for all calls
- * together. A call above a limit is rejected.
+ * Returns a function that limits the bytes of incomplete requests: of each request, of each token, and of all requests
+ * together. gRPC keeps the parts of a request in memory until the request is complete, and does not limit the memory
+ * for all calls together. A call above a limit is rejected.
  */
 export function createIncompleteRequests() {
   const shares = createShares(INCOMPLETE_MAX_BYTES);
@@ -74,7 +77,7 @@ export function createIncompleteRequests() {
 }
 
 /**
- * Returns the HTTP/2 stream of a call, which gRPC has only in a private field. Throws if there is no such field, so that an
+ * Returns the HTTP/2 stream of a call, which gRPC keeps in a private field. Throws if the field is missing, so that an
  * incompatible release of gRPC makes every call fail.
  */
 export function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {

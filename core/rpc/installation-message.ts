@@ -14,7 +14,7 @@ import type { AddressProbes } from "./address-probes";
 import { StatusError, unary, type ReportFault } from "./status";
 import { toDate } from "./workspace-messages";
 
-/** The settings of core that operators may know. */
+/** The settings of core that operators may see. */
 export interface InstallationSettings {
   readonly version: string;
   readonly commit: string;

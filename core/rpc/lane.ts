@@ -18,7 +18,7 @@ import type { CallCounts } from "./call-counts";
 export type LaneStream = ServerDuplexStream<LaneRequest, LaneAnswers>;
 
 export interface LaneCalls {
-  /** @param traceparent the context of the edge's span; empty when the request is not sampled */
+  /** @param traceparent the trace context of the edge's span; empty when the request is not sampled */
   receive(request: ReceiveCall, traceparent?: string): Promise<ReceiveResponse>;
   poll(request: PollRequest, traceparent?: string): Promise<SignedPage | Refused>;
 }
@@ -26,13 +26,15 @@ export interface LaneCalls {
 export interface LaneContext {
   readonly stopping: AbortSignal;
   readonly report: ReportFault;
-  /** Counts of open lanes, of pending calls on all lanes, and of the bytes of these calls and their answers. */
+  /**
+   * The number of open lanes, the number of pending calls on all lanes, and the bytes of these calls and their answers.
+   */
   readonly load: CallCounts["lanes"];
 }
 
 /**
- * Maximum number of pending calls of one lane, and maximum bytes of the bodies of unanswered calls. The bounds of an
- * edge are the same or lower.
+ * Maximum number of pending calls of one lane, and maximum total size in bytes of the bodies of its unanswered calls.
+ * An edge limits its lanes to the same or lower numbers.
  */
 const IN_PROGRESS_MAX = 16_384;
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
@@ -62,8 +64,8 @@ export function serveLane(stream: LaneStream, calls: LaneCalls, context: LaneCon
 }
 
 /**
- * Serves one lane. Executes each call when the call arrives. Sends the answers of one turn of the event loop together,
- * in one or more messages. No call waits for another call of the same message.
+ * Serves one lane. Executes each call as soon as it arrives. Sends the answers of one turn of the event loop together,
+ * in one or more messages. Calls that arrive in the same message do not wait for each other.
  *
  * A call is pending until HTTP/2's flow control allows its answer to be sent. If an edge does not read its answers,
  * core stops reading the lane at `PAUSE_BYTES` or `IN_PROGRESS_MAX`, until the edge has read some answers

@@ -36,14 +36,14 @@ export interface ListMethodsContext extends ListContext {
   notice(): string | undefined;
 }
 
-/** The methods that list workspaces. They consult the scope of the caller themselves. */
+/** The methods that list workspaces. These methods check the caller's scope themselves. */
 export function listMethods(context: ListMethodsContext, report: ReportFault) {
   const { now } = context;
   return {
     listWorkspaces: unary("ListWorkspaces", report, async (request, call) => {
       const scope = callerOf(call).workspaces;
       const page = existingPage(await listWorkspaces(context, readWanted(request), scope));
-      // A limited token is for the owner of some workspaces, who cannot change the memory of the installation.
+      // A limited token is for the owner of some workspaces, who cannot give the installation more memory.
       const notice = (scope === undefined && context.notice()) || "";
       const summaries = request.summaries ? await summarize(context, page.workspaces) : [];
       return {

@@ -16,7 +16,7 @@ export interface ListenerOptions {
    * mTLS).
    */
   readonly tls: Certificates | undefined;
-  /** Bounds the open connections of the listener. */
+  /** Limits the open connections of the listener. */
   limitConnections(listener: NetServer): void;
 }
 

@@ -9,8 +9,8 @@ interface OpenCall {
 }
 
 /**
- * Milliseconds that an edge gets to answer the calls of a lane, and to replace the lane, after core no longer accepts
- * the lane's token.
+ * Milliseconds for which a lane stays open after core no longer accepts its token. In this time, core answers the
+ * pending calls, and the edge replaces the lane.
  */
 const LEAVE_WITHIN_MS = 5_000;
 
@@ -24,10 +24,10 @@ const CHANGED = {
 };
 
 /**
- * Tracks the open streams with a token, and ends them when core no longer accepts their tokens. A stream is also ended
- * if the token's name or workspaces changed: the client then opens a stream with the new ones. Unary calls are not
- * tracked, because they end by themselves. Returns a function that adds a stream, and returns a function that removes
- * the stream.
+ * Tracks the open streams with a token, and ends them when core no longer accepts their tokens. Also ends a stream if
+ * its token's name or workspaces have changed: the client then opens a new stream, to which the changes apply. Unary
+ * calls are not tracked, because they end by themselves. Returns a function that adds a stream. That function returns
+ * another function, which removes the stream.
  */
 export function createOpenCalls(tokens: AcceptedTokens): (call: OpenCall) => () => void {
   const open = new Set<OpenCall>();
@@ -57,7 +57,10 @@ export function createOpenCalls(tokens: AcceptedTokens): (call: OpenCall) => () 
   };
 }
 
-/** Returns the refusal of a call whose token was removed or changed before the call started; undefined if it was not. */
+/**
+ * Returns the refusal of a call whose token was removed or changed before the call started; undefined if the token is
+ * unchanged.
+ */
 export function findRevocation(tokens: AcceptedTokens, caller: AcceptedCaller) {
   if (tokens.isCurrent(caller)) return undefined;
   return tokens.acceptsTokenOf(caller) ? CHANGED : REMOVED;

@@ -41,7 +41,7 @@ export function addReflection(server: Server): void {
       responseSerialize: (message: unknown) => loaded().definition.responseSerialize(message),
       responseDeserialize: (bytes: Buffer) => loaded().definition.responseDeserialize(bytes) as unknown,
     };
-    // The server reads messages of the call only after the library's handler listens for messages.
+    // The server reads messages of the call only after the library's handler has begun to listen for them.
     const serve = async (call: ServerDuplexStream<unknown, unknown>): Promise<void> => {
       try {
         method = (await (loading ??= loadMethods())).get(path);

@@ -40,7 +40,7 @@ function toRefusedMessage(refused: RefusedRequest): RefusedMessage {
   };
 }
 
-/** A cause that a newer release has stored has no code. */
+/** A cause that only a newer release knows has no code in this release. */
 function toCauseCode(cause: RefusedRequest["cause"]): SignatureCause {
   return (cause && CAUSE_CODES[cause]) ?? SignatureCause.UNSPECIFIED;
 }

@@ -22,7 +22,7 @@ export type PublishSpans = ReturnType<typeof startPublishSpans>;
 
 /**
  * Starts the span of a `PublishEvents` call. The span continues the trace in the call's metadata `traceparent`. Each
- * other `traceparent` among the events gets its own span.
+ * `traceparent` that events set themselves gets its own span.
  */
 export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
   const [parent] = metadata.get("traceparent");
@@ -34,7 +34,9 @@ export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
   const call = start(typeof parent === "string" ? parent : undefined);
 
   return {
-    /** Counts an event, and returns the context to store with the event; undefined when the event is not traced. */
+    /**
+     * Counts an event, and returns the trace context to store with the event; undefined when the event is not traced.
+     */
     contextOf(traceparent: string): string | undefined {
       let own = traceparent === "" ? call : spans.get(traceparent);
       if (own === undefined) {
@@ -62,7 +64,8 @@ export function startPublishSpans(tracer: Tracer, metadata: Metadata) {
 }
 
 /**
- * Maximum number of open spans of one stream. Above this number, core ends the oldest span before the ack of its event.
+ * Maximum number of open spans of one stream. Above this number, core ends the oldest span although its event is not
+ * acked yet.
  */
 const OPEN_MAX = 100;
 
@@ -94,7 +97,7 @@ export function createDeliverySpans(tracer: Tracer, group: string) {
   }
 
   return {
-    /** Starts the span of a delivery. Returns the context of the span; undefined when the event is not traced. */
+    /** Starts the span of a delivery. Returns the trace context of the span; undefined when the event is not traced. */
     begin(deliveryId: string, entry: LogEntry): string | undefined {
       if (entry.traceparent === undefined) return undefined;
       end(deliveryId, "redelivered");

@@ -86,7 +86,7 @@ test("while Redis is unavailable, posts are answered with 503 and Retry-After, a
     const failures = await read("store_call_failures_total", 'function="join_group"');
     return failures > 0 && (await read("redis_connection_faults_total")) > 0;
   });
-  // Core cannot read the queues in Redis, so these metrics have no series.
+  // Core cannot read the queues in Redis, so the metrics of the push queue have no series.
   expect([await series("push_queue_length"), await series("push_oldest_seconds")]).toEqual([0, 0]);
 
   await service.redis.restart({ empty: false });
@@ -122,7 +122,7 @@ test("a stopping core exits with code 0, and posts are answered only with 202, 4
   await restartCore();
 });
 
-test("during an outage, core and the edge log no error except the outage, no stack trace, and no secret, signature, text or name from the requests", () => {
+test("during an outage, core and the edge log no other errors, no stack traces, and no private data from the requests", () => {
   const outage = "Redis is unavailable: core retries; check that Redis runs, and check REDIS_URL";
   expectQuiet(processes, [workspace.secret, "v1=", "private words", "Private Name"], outage);
 });

@@ -18,7 +18,7 @@ import { many } from "../harness/for-all";
 import { until } from "../harness/wait";
 
 const MB = 1_048_576;
-/** Maximum calls in a message to core, and maximum answers in a message to the edge. */
+/** Maximum number of calls in a message to core, and of answers in a message to the edge. */
 const MESSAGE_MAX = 32;
 const PAGE_BYTES_MAX = 65_536;
 
@@ -32,7 +32,7 @@ let stopping: AbortController;
 let streams: Parameters<typeof serveLane>[0][];
 let edgeStreams: ReturnType<LanesOptions["open"]>[];
 let lanesOfCore: ReturnType<typeof createCallCounts>["lanes"];
-/** The most bytes of unsent answers that core has held so far in this test. */
+/** The highest number of bytes of unsent answers that core has held at any time in this test. */
 let mostHeld: number;
 /** Whether core closes each new lane without an error, instead of accepting it. */
 let endsNewLanes = false;
@@ -89,7 +89,7 @@ function openStream() {
   return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
 }
 
-/** From now on, records the highest value of `load.answerBytes` in `mostHeld`. Returns `load`. */
+/** Starts to record the highest value of `load.answerBytes` in `mostHeld`. Returns `load`. */
 function watchHeld(load: typeof lanesOfCore): typeof lanesOfCore {
   let held = 0;
   return Object.defineProperty(load, "answerBytes", {
@@ -130,15 +130,15 @@ function ask(workspaceId: string, bytes = 10, queryString?: string, address?: st
 }
 
 /**
- * Fakes `performance.now` and `setInterval`, with which the lanes check deadlines and end the pause of a broken lane. The
- * connection runs in real time.
+ * Fakes `performance.now` and `setInterval`, which the lanes use for deadlines and for the pause before a broken lane
+ * is reopened. The connection runs in real time.
  */
 function stopTheClock(): void {
   const others = ["Date", "hrtime", "nextTick", "queueMicrotask", "setImmediate", "setTimeout"] as const;
   jest.useFakeTimers({ doNotFake: [...others, "clearImmediate", "clearTimeout"] });
 }
 
-/** Posts an event, which core does not accept. */
+/** Posts an event, which core always rejects in these tests. */
 function post(): Promise<unknown> {
   const value = {
     workspaceId: "posting",
@@ -161,7 +161,7 @@ function holdPolls(waits: (workspaceId: string) => boolean, bytes = 1): () => vo
   return release;
 }
 
-/** From now on, records the workspace of each page that is released. */
+/** Starts to record the workspace of each page that is released. */
 function noteReleases(): readonly string[] {
   const released: string[] = [];
   const answer = answerPoll;
@@ -180,7 +180,7 @@ async function askAll(all: readonly string[]): Promise<void> {
 /** Polls until a lane is open again. */
 const askAgain = () => until("a lane is open again", () => ask("next").catch(() => undefined));
 
-test("calls made in one turn of the event loop are sent together, in messages of at most 32, and their answers are also sent together", async () => {
+test("calls made in one turn of the event loop are sent in messages of at most 32 calls, and their answers are also sent together", async () => {
   await start();
   answerPoll = async (request) => pageFor(request);
   const all = names(3 * MESSAGE_MAX + 4);
@@ -191,7 +191,7 @@ test("calls made in one turn of the event loop are sent together, in messages of
   expect(answered.length).toBeLessThan(all.length / 2);
 });
 
-test("polls of several bridges wait for each other, and travel together with a posted event", async () => {
+test("waiting polls from several bridges are sent to core in one message with the next posted event", async () => {
   await start({ pollsEveryMs: 60_000 });
   holdPolls(() => false);
   expect(await ask("first")).toBe("first");
@@ -206,7 +206,7 @@ test("polls of several bridges wait for each other, and travel together with a p
 });
 
 // time: controlled
-test("a poll that waits for others is sent on another lane if the next lane breaks", async () => {
+test("a waiting poll is sent over another lane if the lane that would be used next breaks", async () => {
   stopTheClock();
   await start({ pollsEveryMs: 60_000 });
   holdPolls(() => false);
@@ -219,7 +219,7 @@ test("a poll that waits for others is sent on another lane if the next lane brea
   expect(lanes.load).toMatchObject({ open: 1, opened: 2 });
 });
 
-test("core sends a message of answers as soon as a page fills the message", async () => {
+test("core sends a message of answers as soon as its pages reach the maximum size", async () => {
   await start({ lanes: 1 });
   const bytes = PAGE_BYTES_MAX / 2 + 1;
   answerPoll = async (request) => pageFor(request, bytes);
@@ -228,7 +228,7 @@ test("core sends a message of answers as soon as a page fills the message", asyn
 });
 
 // time: ordering
-test("a slow call does not delay the other calls of its message", async () => {
+test("a slow call does not delay the other calls in the same message", async () => {
   await start({ lanes: 1 });
   const release = holdPolls((name) => name === "slow");
   const slow = ask("slow");
@@ -264,7 +264,7 @@ test("each call gets its own answer, whenever the call is made and however long 
   );
 });
 
-test("a call above the limit of calls or bytes fails immediately, and calls are accepted again once pending calls are answered", async () => {
+test("a call that exceeds the limit of calls or bytes fails immediately; calls are accepted again once pending calls are answered", async () => {
   await start({ inProgressMax: forAny(3), bytesMax: forAny(100) });
   const release = holdPolls(() => true);
   const large = ask("large", 90);

@@ -33,7 +33,10 @@ afterEach(async () => {
 
 const shardOf = ({ workspace }: WorkspaceRecord): number => store.keys.shard(workspace.id);
 const logOf = (record: WorkspaceRecord): string => `${store.keys.prefix(shardOf(record))}:in`;
-/** Adds `count` events to the log in one step: one per millisecond from `fromMs` on, or all at the current time. */
+/**
+ * Adds `count` events to the log in one step, with timestamps one millisecond apart from `fromMs` on, or all with the
+ * current time.
+ */
 async function fill(record: WorkspaceRecord, count: number, fromMs?: number): Promise<void> {
   const script = `
     for i = 1, tonumber(ARGV[1]) do
@@ -59,37 +62,40 @@ test.each([
   ["100 events", 0],
   // In this row, each event contains 60 KB of text in addition to its ids.
   ["1 MB", 60_000],
-])("events over a push queue's limit of %s are dropped as overloaded, and logged", async (_what, size) => {
-  const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
-  const { id } = record.workspace;
-  const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
-  const labels = Array.from({ length: room + 3 }, (_, i) => i);
-  const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
-  const published = await Promise.all(
-    labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
-  );
-  expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
-  const over = labels.slice(room).map((label) => `evt_${label}`);
-  expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
-  const log = await store.deliveryLog.read(id, 10, undefined);
-  expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
-    over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
-  );
-  const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
-  expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
-  // Held events in the same shard do not count toward the push queue's limit.
-  const polled = await addNeighbour(store, record);
-  await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
-  expect(overloaded).toHaveLength(over.length);
-  const page = await store.heldEvents.page({
-    record: polled,
-    page: { start: { from: "oldest" }, limit: 10 },
-  });
-  expect(page.outcome === "page" && page.events).toHaveLength(1);
-});
+])(
+  "events that exceed a push queue's limit of %s are dropped as overloaded, and logged",
+  async (_what, size) => {
+    const record = await addWorkspace(store, { targetUrl: "https://bridge.test/" });
+    const { id } = record.workspace;
+    const room = size === 0 ? PUSH_QUEUE_MAX : Math.floor(PUSH_QUEUE_MAX_BYTES / (size + 200));
+    const labels = Array.from({ length: room + 3 }, (_, i) => i);
+    const envelope = { beforeSequence: "0".repeat(size), afterSequence: "" };
+    const published = await Promise.all(
+      labels.map((label) => store.outboundEvents.publish(publication(id, label, { envelope }))),
+    );
+    expect(published.map(({ outcome }) => outcome)).toEqual(labels.map(() => "published"));
+    const over = labels.slice(room).map((label) => `evt_${label}`);
+    expect(overloaded.map(({ eventId }) => eventId)).toEqual(over);
+    const log = await store.deliveryLog.read(id, 10, undefined);
+    expect(log.map(({ eventId, attempt, result }) => [eventId, attempt, result])).toEqual(
+      over.toReversed().map((eventId) => [eventId, 0, "overloaded"]),
+    );
+    const { pushes, pushBytes } = await store.backlog.read(shardOf(record));
+    expect([pushes, pushBytes <= PUSH_QUEUE_MAX_BYTES]).toEqual([room, true]);
+    // Held events in the same shard do not count toward the push queue's limit.
+    const polled = await addNeighbour(store, record);
+    await store.outboundEvents.publish(publication(polled.workspace.id, "held"));
+    expect(overloaded).toHaveLength(over.length);
+    const page = await store.heldEvents.page({
+      record: polled,
+      page: { start: { from: "oldest" }, limit: 10 },
+    });
+    expect(page.outcome === "page" && page.events).toHaveLength(1);
+  },
+);
 
 // time: controlled
-test("a group's backlog in a shard consists of the numbers of unread and unacked events, and the time of the oldest such event", async () => {
+test("a group's backlog in a shard contains the number of unread events, the number of unacked events, and the time of the oldest of them", async () => {
   expect(await store.backlog.read(SHARD_OF_ALL)).toEqual({
     pushes: 0,
     pushBytes: 0,

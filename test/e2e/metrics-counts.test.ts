@@ -28,7 +28,7 @@ const core = async (name: string, labels = ""): Promise<number> =>
 const edge = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(service.edge), name, labels);
 
-/** Waits until a value has grown by `by` since it was `before`; fails if it has grown by more. */
+/** Waits until a value reaches `before + by`; fails if the value is then higher. */
 async function grows(read: () => Promise<number>, before: number, by = 1): Promise<void> {
   await until("the value has grown", async () => (await read()) >= before + by);
   expect(await read()).toBe(before + by);
@@ -117,7 +117,7 @@ test.each([
 });
 
 // time: smoke
-test("requests that the edge rejects with 429, without a call to core, are counted", async () => {
+test("requests that the edge rejects with 429 without calling core are counted", async () => {
   const from = "127.0.0.10";
   const requests = Buffer.concat(Array<Buffer>(75).fill(rawRequest("POST", "/hooks/nobody", {}, "{}")));
   const early = (): Promise<number> => edge("chatbridge_edge_shield_refusals_total");
@@ -184,7 +184,7 @@ test("inbound events that are dropped before every group has acked them are coun
     shard,
     read.map(({ entryId }) => entryId),
   );
-  // Core checks the bound each time the log has grown by a 16th of INBOUND_LOG_MAX.
+  // Core checks the size of the log each time the log has grown by a 16th of INBOUND_LOG_MAX.
   for (let i = 0; i < 1_000 / 16 + 1; i++) expect(await type(base(), workspace, "one more")).toBe(true);
   const lost = await core("chatbridge_core_inbound_dropped_total", 'reason="size"');
   expect(lost).toBeGreaterThan(500);
@@ -219,7 +219,7 @@ test("the gauges of calls in progress return to 0 when all calls are answered; a
 });
 
 // time: ordering
-test("a metric shows how far sequences are ahead of the clock", async () => {
+test("a metric shows how far the sequences of events are ahead of the clock", async () => {
   const ahead = () => core("chatbridge_core_sequence_ahead_seconds");
   const { id } = await make();
   await publish(service.clients, textEvent(id, "now"));

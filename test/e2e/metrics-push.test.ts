@@ -15,7 +15,7 @@ afterAll(() => push.close());
 const read = async (name: string, labels = ""): Promise<number> =>
   valueOf(await readMetrics(push.service.core), `chatbridge_core_push_${name}`, labels);
 
-test("metrics count attempts by result and drops by reason, and measure durations and the lateness of retries", async () => {
+test("metrics count push attempts by result and drops by reason, and measure how long attempts take and how late retries start", async () => {
   const bridge = await push.bridge();
   bridge.behave(({ attempt, body }) => status(attempt === 1 || body.includes("dropped") ? 500 : 204));
   await push.publish(textEvent(bridge.workspaceId, "x"), cardUpdate(bridge.workspaceId, "dropped"));
@@ -32,7 +32,7 @@ test("metrics count attempts by result and drops by reason, and measure duration
   ]);
 });
 
-test("an event over the queue's limit is counted, logged, and dropped as overloaded; metrics show the pushes that wait or are in progress", async () => {
+test("an event over the queue's limit is counted, logged, and dropped as overloaded; metrics show how many pushes wait, and how many are in progress", async () => {
   const [bridge, held] = [await push.bridge(), holdAnswers()];
   bridge.behave(held);
   await push.publish(...textEvents(bridge.workspaceId, QUEUE_MAX));

@@ -13,7 +13,7 @@ const ROOT = join(__dirname, "../..");
 // Core reports a limited number of groups. So this file uses a separate service: on a shared service, the groups of
 // other test files could use up the limit.
 let service: TestService;
-/** Core reports when its certificate expires. */
+/** The CA that core gets as REDIS_CA, so that core reports when this certificate expires. */
 const ca = createTestCa();
 let workspace: TestWorkspace;
 let consumer: Consumer;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
   await poll(service.url, workspace);
   await consumer.sees(1);
-  // A counter of dead letters has its label only after a first dead letter.
+  // The counter of dead letters has no series before the first dead letter.
   await post(service.url, workspace, { type: "message", channel: "c", user: { id: "u" }, text: "given up" });
   const [, second] = await consumer.sees(2);
   const value = { deliveryId: second?.id ?? "", reason: "a test" };
@@ -77,8 +77,8 @@ function documented(heading: string): readonly Row[] {
 }
 
 /**
- * Returns the metrics of a process as rows that can be compared with the rows of `documented`. A metric's labels are
- * read from its values.
+ * Returns the metrics of a process as rows that can be compared with the rows of `documented`. The labels of a metric
+ * are the labels of its values.
  */
 function told(metrics: ReadonlyMap<string, ReadMetric>): readonly Row[] {
   return [...metrics].flatMap(([name, { type, help, values }]) => {
@@ -127,7 +127,7 @@ test("docs/metrics.md names only metrics that exist", () => {
   expect(names.filter((name) => !/^(?:process|nodejs)_$/.test(name) && !isTold(name))).toEqual([]);
 });
 
-test("the names of counters, and of no other metrics, end in _total; times are in seconds", () => {
+test("the name of a metric ends in _total if the metric is a counter, and only then; times are in seconds", () => {
   for (const { name, type } of [...told(core), ...told(edge)]) {
     expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
     expect(name).toMatch(/^chatbridge_(?:(?:core|edge)_[a-z_]+|build_info)$/);

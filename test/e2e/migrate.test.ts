@@ -13,7 +13,7 @@ import { until } from "../harness/wait";
 
 const MARK = "16 format=2 since=1.0.0-beta.2";
 const WORKSPACES = 6;
-/** More than one step of the migration converts. */
+/** The text of many events, which together are too large for one step of the migration. */
 const LARGE = "x".repeat(30_000);
 
 let server: TestRedis;
@@ -55,7 +55,7 @@ async function fill(store: FormatOne) {
 
 type Filled = Awaited<ReturnType<typeof fill>>;
 
-/** Expects that a core of this release serves all events. */
+/** Fails unless the store of this release serves all events. */
 async function expectServed(filled: Filled, url = server.url): Promise<void> {
   const store = await openTestStore(url);
   try {
@@ -71,7 +71,7 @@ async function expectServed(filled: Filled, url = server.url): Promise<void> {
 }
 
 testFormatOne(
-  "migrate converts the data, says how many events, and can be repeated; a core then starts",
+  "migrate converts the data, prints how many events it converted, and can be run again; a core then starts on the data",
   async () => {
     const filled = await fill(old);
     const count = filled.reduce((sum, { events }) => sum + events.length, 0);
@@ -98,7 +98,8 @@ testFormatOne(
   },
 );
 
-// A migration to format 2 converts the workspaces after about 17 calls, a migration to format 1 after about 56 calls.
+// The conversion of the workspaces starts after about 17 calls in a migration to format 2, and after about 56 calls in
+// a migration to format 1.
 const KILLS = [
   "2 sent",
   "18 answered",
@@ -111,7 +112,7 @@ const KILLS = [
 ];
 
 testFormatOne.each(["2", "1"])(
-  "a migration to format %s that is killed at any call continues when it is run again, and loses nothing",
+  "a migration to format %s that is killed at any call to Redis continues when it is run again, and loses no events",
   async (to) => {
     const NODE_OPTIONS = `--require ${join(__dirname, "../harness/kill-at-call-preload.js")}`;
     const codes: (number | null)[] = [];
@@ -135,7 +136,7 @@ testFormatOne.each(["2", "1"])(
         expect(`[${page.json}]`).toBe(`[${events.join(",")}]`);
       }
     }
-    // Only kills after the last call of a migration have no effect.
+    // A migration that ends before the call at which it should be killed exits with a code, so its code is not null.
     expect(codes.filter((code) => code === null).length).toBeGreaterThan(KILLS.length / 2);
   },
   600_000,
@@ -154,7 +155,7 @@ testFormatOne(
 );
 
 testFormatOne(
-  "migrate refuses while a core runs, and the core continues; after a crash of the core, migrate waits for its leases",
+  "migrate exits with an error while a core runs, and the core continues; after the core crashes, migrate waits until its leases expire",
   async () => {
     const core = await startCore(server.url);
     const refused = await migrate(["--to", "1"]);
@@ -170,12 +171,12 @@ testFormatOne(
 );
 
 testFormatOne(
-  "a core that starts while the data is migrated is found, and nothing is converted",
+  "if a core starts during a migration, migrate detects the core and converts nothing",
   async () => {
     const filled = await fill(old);
     const running = migrate();
     await until("the migration has begun", async () => (await readMark()) !== "16");
-    // A core of release 1.0.0-beta.1 that has read the mark before the migration began.
+    // Simulates a core of release 1.0.0-beta.1 that read the store's format before the migration began.
     await old.call("join_group", old.keys.prefixOf("!cores"), ["!cores", "late", "token", "1", "0", "3000"]);
     const { code, stderr } = await running;
     expect(code).toBe(75);
@@ -199,7 +200,7 @@ testFormatOne("only one migration runs at a time", async () => {
 });
 
 testFormatOne(
-  "migrate on a new Redis has nothing to do; with wrong arguments, settings or data it says what to do",
+  "migrate does nothing on a new Redis; if arguments, settings or data are invalid, its error says what to do",
   async () => {
     expect(await migrate()).toMatchObject({
       code: 0,
@@ -246,7 +247,7 @@ testFormatOne(
 );
 
 testFormatOne(
-  "a build before the release that stored format 2 already is migrated without a loss",
+  "data that an earlier build stored in format 2, but did not mark as format 2, is migrated without a loss",
   async () => {
     const store = await openTestStore(server.url);
     await store.close();

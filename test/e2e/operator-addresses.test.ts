@@ -106,7 +106,7 @@ test("a URL for operator events has at most four active secrets", async () => {
   await expectRejected(setAddress(id, url), code.FAILED_PRECONDITION, "four secrets are active");
 });
 
-test("other changes to a workspace keep its address for operator events, and the secret of that address", async () => {
+test("changes to other fields of a workspace keep its address for operator events, and the secret of that address", async () => {
   const { id } = await service.workspaces.make();
   const ops = await startOps();
   const { signingSecret } = await setAddress(id, ops.url);
@@ -120,7 +120,7 @@ test("other changes to a workspace keep its address for operator events, and the
   );
 });
 
-test("a test reports why a receiver did not accept the event", async () => {
+test("a test of an address reports why the receiver did not accept the event", async () => {
   const { id } = await service.workspaces.make();
   const ops = await startOps();
   await setAddress(id, ops.url);
@@ -167,7 +167,7 @@ describe("with a limited token and addresses of the installation", () => {
     await expectRejected(setAddress(inside, ops.url, clients, TOKENS.game), code.PERMISSION_DENIED, "");
   });
 
-  test("the command line sends tests to the addresses of the installation", async () => {
+  test("the command line sends test events to the installation's addresses for operator events", async () => {
     const before = ops.requests.length;
     const sent = await cli("send-test-operator-event", core.port);
     expect(sent).toMatchObject({ code: EXIT.DONE, stdout: "installation-hook: accepted (204)\n" });
@@ -181,7 +181,7 @@ describe("with a limited token and addresses of the installation", () => {
   });
 });
 
-test("the command line sets, rotates and clears the address of a workspace", async () => {
+test("the command line sets and clears a workspace's address for operator events, and rotates its secret", async () => {
   const { id } = await service.workspaces.make();
   const { url } = await startOps();
   const command = `workspace set-operator-events ${id}`;

@@ -76,7 +76,10 @@ const waitForEvents = (workspaceId: string, count: number, receiver = operator) 
     return events.length >= count && events;
   });
 
-/** Publishes an event that core does not retry, and waits until its push fails: its retries are then exhausted. */
+/**
+ * Publishes an event that core does not retry, and waits until its push fails. Core then reports that the retries are
+ * exhausted.
+ */
 async function fail(workspaceId: string): Promise<string> {
   const [event] = await push.publish(cardUpdate(workspaceId));
   await until("the failed attempt is stored", async () => (await due.of(workspaceId)) !== undefined);
@@ -136,7 +139,7 @@ test("for an outage of a push workspace, exhausted, failing and recovered events
 });
 
 // time: controlled
-test("an outage of a poll workspace is reported to operators, and its owner still gets one email", async () => {
+test("an outage of a poll workspace is reported to operators, and the workspace's owner still gets one email", async () => {
   const { id, secret } = await push.workspaces.make({ name: "Polls", ownerEmail: "owner@customer.test" });
   await setAddress(id, "team@customer.test");
   await push.publish(textEvent(id, "a secret text"));
@@ -169,7 +172,7 @@ const HOSTILE: readonly (readonly [string, () => Behaviour])[] = [
 ];
 // time: ordering
 test.each(HOSTILE)(
-  "a workspace's receiver that %s delays neither other receivers nor pushes, and gets the event again under the same id",
+  "a receiver of operator events that %s delays neither other receivers nor pushes, and gets the event again with the same id",
   async (_what, behaviour) => {
     const bridge = await push.bridge();
     const { workspaceId } = bridge;
@@ -217,7 +220,7 @@ test("if a receiver's name starts to resolve to a private address, core does not
     ),
   );
   expect(own.requests).toEqual([]);
-  // Without an address, core removes the event from the outbox.
+  // Core removes the event from the outbox when the workspace has no address for operator events.
   await setAddress(bridge.workspaceId, "");
   await own.close();
 });

@@ -41,7 +41,7 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Publishes an event to each workspace, and changes the store as if each workspace had waited five minutes. */
+/** Publishes an event to each workspace, and changes the store as if each event had waited for five minutes. */
 async function startOutages(workspaces: readonly MailedWorkspace[]): Promise<void> {
   for (const { id } of workspaces) await publish(service.clients, textEvent(id, "hello"));
   await Promise.all(workspaces.map(({ id }) => due.pass(id, FIVE_MINUTES_MS)));

@@ -75,7 +75,7 @@ describe("with 120 held events,", () => {
     ];
   });
 
-  /** Fails unless a query is answered with `count` events, starting with the event at index `first`. */
+  /** Fails unless a poll with this query gets `count` events, starting with the event at index `first`. */
   async function expectEvents(query: string, first: number, count: number): Promise<void> {
     const { events, next, hasMore } = await page(query, many);
     const texts = Array.from({ length: count }, (_, i) => `event ${first + i}`);
@@ -94,7 +94,7 @@ describe("with 120 held events,", () => {
   });
 
   // contract: poll-cursor, poll-oldest-first, poll-has-more
-  test("a page starts after the cursor; the parameters can be in any order, and percent-encoded", async () => {
+  test("a page starts after the cursor; query parameters can be in any order, and can be percent-encoded", async () => {
     const cursor = cursors[41] ?? "";
     const encoded = [...cursor].map((digit) => `%3${digit}`).join("");
     await expectEvents("after=0&limit=1", 0, 1);

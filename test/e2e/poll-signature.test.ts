@@ -10,8 +10,8 @@ const workspace = freshWorkspace(service);
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Fails unless a page names its workspace, and its exact bytes are signed with the current time and these secrets, in
- * this order.
+ * Fails unless the headers of a page contain the workspace id, and one signature per secret, in this order, over the
+ * page's exact bytes and the current time.
  */
 function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[]): void {
   expect(answer.status).toBe(200);
@@ -25,8 +25,8 @@ function expectSigned(answer: Answer, { id }: TestWorkspace, ...secrets: string[
 
 // time: smoke
 // contract: poll-signed-response, signature-format, signature-hmac
-describe("the headers of a page:", () => {
-  test("the workspace id, and a signature over the page's exact bytes with the workspace's secret", async () => {
+describe("the headers of a page", () => {
+  test("a page has headers with the workspace id, and with a signature over the page's exact bytes", async () => {
     expectSigned(await poll(service.url, workspace), workspace, workspace.secret);
     await publish(service.clients, textEvent(workspace.id, 'ünïcode 🎉 \u2028 "quoted" </script>'));
     for (const query of ["", "limit=1", "after=0", "after=latest"]) {
@@ -34,13 +34,13 @@ describe("the headers of a page:", () => {
     }
   });
 
-  test("the workspace id in lower case, even if the URL of the poll contains it in capitals", async () => {
+  test("a page's header contains the workspace id in lower case, even if the URL of the poll contains the id in capitals", async () => {
     const asked = { ...workspace, id: workspace.id.toUpperCase() };
     expectSigned(await poll(service.url, asked), workspace, workspace.secret);
   });
 
   // contract: rotation-inbound, rotation-outbound
-  test("one signature for each active secret, newest first; a poll can be signed with any active secret", async () => {
+  test("a page has one signature for each active secret, newest first; a poll can be signed with any active secret", async () => {
     const { id, secret } = await service.workspaces.make();
     const secrets = [secret];
     for (let rotations = 1; rotations <= 3; rotations++) {
@@ -86,7 +86,7 @@ test.each([
   ["ahead", () => nowSeconds() + 3_960, /is 66 minutes ahead of the service's clock, which says 20\S+Z;/],
   ["behind", () => nowSeconds() - 3_960, /is 66 minutes behind the service's clock, which says 20\S+Z;/],
   ["in milliseconds", () => Date.now(), /milliseconds.*sign with Unix seconds/],
-])("a 409 of a POST and of a poll says that the timestamp is %s", async (_what, at, words) => {
+])("a 409 answer to a POST or a poll says that the timestamp is %s", async (_what, at, words) => {
   const { id, secret } = await service.workspaces.make();
   const signed = (text: string) => ({ "Service-Signature": signatureOf(secret, text, at()) });
   const posted = { method: "POST", headers: signed("{}"), body: "{}" };

@@ -6,7 +6,7 @@ import { startGame } from "../harness/game-chat";
 import { sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-/** A proxy that closes each connection, and counts them. */
+/** A proxy that closes each connection, and counts the connections. */
 let proxy: Server;
 let connections = 0;
 let environment: Record<string, string>;

@@ -18,7 +18,10 @@ async function publishFenced(workspaceId: string, fence: Parameters<typeof Fence
     : outcome?.$case;
 }
 
-/** Starts two streams of a new group, and returns the one that gets the first delivery of a new workspace. */
+/**
+ * Starts two streams of a new group, and posts an event to a new workspace. Returns the workspace, both streams, and
+ * the stream that gets the event.
+ */
 async function startGroup(ackSeconds: number) {
   const group = followers.newGroup();
   const start = async (consumer: string): Promise<Consumer> =>
@@ -31,13 +34,13 @@ async function startGroup(ackSeconds: number) {
 }
 
 // time: smoke
-test("after a redelivery, an event with the fence of the first attempt is stale, and one of the last attempt is published", async () => {
+test("after a redelivery, an event with the fence of the first attempt is refused as stale, and an event with the fence of the last attempt is published", async () => {
   const { id, owner, streams } = await startGroup(1);
   const [first] = owner.seen;
   const of = { streamId: owner.streamId, deliveryId: first?.id ?? "", attempt: 1 };
   await until("a redelivery", () => streams.some(({ seen }) => seen.some(({ attempt }) => attempt > 1)));
   expect(await publishFenced(id, of)).toBe("STALE fence");
-  // On a slow machine, a further redelivery can come before the event is published.
+  // On a slow machine, another redelivery can occur before the event is published.
   await until("the last attempt publishes", async () => {
     const { streamId, seen } = streams.toSorted((a, b) => lastAttempt(b) - lastAttempt(a))[0] ?? owner;
     const { id: deliveryId = "", attempt = 0 } = seen.at(-1) ?? {};
@@ -48,7 +51,7 @@ test("after a redelivery, an event with the fence of the first attempt is stale,
 const lastAttempt = ({ seen }: Consumer): number => seen.at(-1)?.attempt ?? 0;
 
 // time: smoke
-test("an event of a stream that has ended is stale, unless its key was used before", async () => {
+test("an event with the fence of a closed stream is refused as stale, unless its idempotency key was used before", async () => {
   const { id, owner } = await startGroup(60);
   const { streamId } = owner;
   expect(await publishFenced(id, { streamId }, "used")).toBe("published");

@@ -36,7 +36,7 @@ test("each event is a POST of the envelope to the target URL, with only the head
 });
 
 // contract: poll-oldest-first
-test("a push carries the bytes that a poll would serve", async () => {
+test("a push contains the same bytes as a page would contain for the event", async () => {
   const bridge = await push.bridge();
   const poller = await push.bridge({ polls: true });
   const [pushed] = await push.publish(
@@ -46,7 +46,7 @@ test("a push carries the bytes that a poll would serve", async () => {
   const { body } = await bridge.nth(1);
   const page = await poll(push.service.url, { id: poller.workspaceId, secret: poller.secret });
   const served = /^\{"events":\[(.*)\],"next"/s.exec(page.body.toString())?.[1] ?? "";
-  // Removes ids, times and sequences, because they differ between the two events.
+  // Removes ids, times and sequences, because they differ between the pushed event and the polled event.
   const plain = (text: string): string =>
     text
       .replace(/"id":"(evt|msg)_\w{26}"/g, '"id":"$1"')

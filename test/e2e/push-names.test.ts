@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 // time: ordering
-test("while the name servers of some bridges do not answer, other bridges get events, target URLs can be set, and core can reconnect to a Redis server by its host name", async () => {
+test("name servers that do not answer for some bridges delay neither other bridges, nor new target URLs, nor a reconnection to Redis by host name", async () => {
   const names = Array.from({ length: 8 }, () => push.bridge());
   const stalled = await Promise.all(names);
   const other = await push.bridge();

@@ -19,7 +19,7 @@ function curl(path: string, token: string, ...args: readonly string[]): Promise<
   });
 }
 
-test("both versions of reflection list the services, with a token of any role; reflection also lists their methods", async () => {
+test("with a token of any role, both versions of gRPC reflection list the services; reflection also lists the methods of each service", async () => {
   const outputs = await Promise.all([
     curl("", TOKENS.edge, "--list-services", "--reflect-protocol", "grpc-v1"),
     curl("", TOKENS.game, "--list-services", "--reflect-protocol", "grpc-v1alpha"),
@@ -39,7 +39,7 @@ test("both versions of reflection list the services, with a token of any role; r
   }
 });
 
-test("reflection alone is enough to make a call that uses well-known types", async () => {
+test("a client that knows the schema only from reflection can make a call that uses well-known types", async () => {
   const message = { kind: "MESSAGE_KIND_CARD", text: "a card", data: { a: [1, { b: null }] } };
   const workspaceId = "11111111-2222-4333-8444-555555555555";
   const request = { events: [{ workspaceId, messageCreate: { channel: "c1", message }, lifetime: "90s" }] };

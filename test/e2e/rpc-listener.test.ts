@@ -173,7 +173,7 @@ test("a connection with an unfinished TLS handshake is closed", async () => {
 test("the streams of a client that does not answer pings are closed, and closing the listener does not wait for this client", async () => {
   const rpc = await start({ pingEveryMs: 200, pongWithinMs: 1_000 });
   const ends: Socket[] = [];
-  // The test unpipes and pauses the proxy's sockets below. From then on, the proxy behaves like a dead machine: it
+  // The test unpipes and pauses the proxy's sockets below. After that, the proxy behaves like a dead machine: it
   // neither sends data nor closes connections.
   const proxy = createServer((near) => {
     const far = connect(rpc.port, "127.0.0.1");

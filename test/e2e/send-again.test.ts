@@ -173,7 +173,7 @@ test("only operators can read stored events and send events again", async () => 
   }
 });
 
-describe("the log entry of a failed attempt contains the event and the start of the response", () => {
+describe("log entries of failed attempts", () => {
   /** Returns the details of the only attempt to push an event to a bridge that answers with `body`. */
   async function rejected(body: string | Buffer | undefined, headers?: Record<string, string>) {
     const bridge = await push.bridge();
@@ -197,14 +197,17 @@ describe("the log entry of a failed attempt contains the event and the start of 
     ["1 MB", "z".repeat(1_024 * 1_024), { text: "z".repeat(1_024), truncated: true }],
     ["escape sequences", "\u001b[2J\u0000\u0007", { text: "\ufffd[2J\ufffd\ufffd", truncated: false }],
     ["bytes that are not text", Buffer.from([0xff, 0xd8, 0x41]), { text: "\ufffd\ufffdA", truncated: false }],
-  ])("for a body with %s", async (_what, body, response) => {
-    expect(await rejected(body)).toEqual(response);
-    // With a Content-Length, the same body is not chunked.
-    const length = { "Content-Length": String(Buffer.byteLength(body ?? "")) };
-    expect(await rejected(body, length)).toEqual(response);
-  });
+  ])(
+    "the log entry of a failed attempt contains the event and the start of the response, for a body with %s",
+    async (_what, body, response) => {
+      expect(await rejected(body)).toEqual(response);
+      // With a Content-Length, the same body is not chunked.
+      const length = { "Content-Length": String(Buffer.byteLength(body ?? "")) };
+      expect(await rejected(body, length)).toEqual(response);
+    },
+  );
 
-  test("for a test event", async () => {
+  test("the log entry of a failed test event contains the event and the response", async () => {
     const bridge = await push.bridge();
     bridge.behave(status(401, { body: "bad signature" }));
     const { delivery } = await push.ping(bridge.workspaceId);
@@ -219,7 +222,7 @@ describe("the log entry of a failed attempt contains the event and the start of 
     expect((await bridge.nth(2)).body).toEqual(bridge.requests[0]?.body);
   });
 
-  test("but neither the response nor the event is in core's log", async () => {
+  test("core's log contains neither the event of a failed attempt nor the response", async () => {
     const secret = "only-the-owner-may-read-this";
     expect(await rejected(secret)).toMatchObject({ text: secret });
     const bridge = await push.bridge();

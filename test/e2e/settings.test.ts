@@ -116,8 +116,8 @@ test("core with a different number of shards than its Redis exits with code 78",
   expect([code, stderr]).toEqual([78, expect.stringMatching(/\n {2}- SHARDS is 8, .*: set SHARDS=16\n$/)]);
 });
 
-describe("a misspelled setting", () => {
-  test("is named together with the faults that it causes", async () => {
+describe("misspelled settings", () => {
+  test("if core cannot start, the error names a misspelled setting together with the faults that it causes", async () => {
     const { code, stderr } = await run("core", { REDIS_URL: service.redis.url, SECRET_KEY: SECRETS_KEY });
     expect([code, stderr]).toEqual([
       78,
@@ -126,7 +126,7 @@ describe("a misspelled setting", () => {
     expect(stderr).not.toContain(SECRETS_KEY);
   });
 
-  test("causes a warning in the log if the process can start without that setting", async () => {
+  test("a misspelled setting causes a warning in the log if the process can start without the setting", async () => {
     const core = await startCore(service.redis.url, { PUSH_ALOW: "127.0.0.1" });
     await core.stop();
     const warnings = core.log.filter(

@@ -37,7 +37,7 @@ test.each([
   ["that was not migrated", "16", "format 1, of release 1.0.0-beta.1"],
   ["that is being migrated", "16 format=1 migrating=2", "has not finished"],
 ])(
-  "a core that meets a store %s exits with code 78 and one line, and writes nothing",
+  "a core that is started with a store %s exits with code 78, prints one line, and does not change the store",
   async (_store, mark, line) => {
     await setMark(mark);
     const settings = {
@@ -103,7 +103,7 @@ test("a core stays ready on a full Redis, which rejects every SET", async () => 
   expect(await core.stop()).toBe(0);
 });
 
-test("the first core after a migration logs the number of events that were not converted before it is ready", async () => {
+test("the first core after a migration logs, before it is ready, how many events were not converted", async () => {
   await setMark(`${MARK} unserved=3`);
   const first = await startCore(server.url);
   expect(first.log.findIndex(({ unserved, level }) => unserved === 3 && level === "error")).toBeGreaterThan(

@@ -50,7 +50,9 @@ function follow(group: string, token: string): Promise<Consumer> {
   return consumer.opened();
 }
 
-/** Watches a workspace. The functions return the status with which the watch has ended. */
+/**
+ * Watches a workspace. `end` and `ended` return the status with which the watch has ended; `ended` waits for the end.
+ */
 async function watch(workspaceId: string, token: string) {
   const stream = clients.workspaces.watchWorkspace(
     WatchWorkspaceRequest.create({ workspaceId }),
@@ -92,7 +94,7 @@ test("a removed token's open streams end with UNAUTHENTICATED, and the streams o
   expect(watches[1].end()).toBeUndefined();
 });
 
-test("a token that gets other workspaces loses its streams, and its next call has the new scope", async () => {
+test("when the workspaces of a token change, its open streams end, and its next call can reach only the new workspaces", async () => {
   const { id } = await service.workspaces.make();
   const consumer = await follow("quiz", QUIZ);
   file.swap(withLines(`operator:ann@${randomUUID()}=${ANN}`, `game:quiz@${randomUUID()}=${QUIZ}`));
@@ -104,7 +106,7 @@ test("a token that gets other workspaces loses its streams, and its next call ha
   );
 });
 
-test("a group that a new limited token reserves is closed for the streams of other tokens", async () => {
+test("when a new limited token reserves a group, the group's streams of other tokens end, and other tokens cannot follow the group", async () => {
   const consumer = await follow("chess", TOKENS.game);
   file.swap(withLines(`game:chess@${randomUUID()}=${QUIZ}`));
   expect(await consumer.ended()).toMatchObject({ code: PERMISSION_DENIED });
@@ -113,7 +115,7 @@ test("a group that a new limited token reserves is closed for the streams of oth
   expect(await again.ended()).toMatchObject({ code: PERMISSION_DENIED });
 });
 
-test("a broken, an empty, a missing or a large file keeps the old tokens, and core logs the line but no token", async () => {
+test("while the file is faulty, empty, missing or too large, the old tokens stay valid; core logs the reason, but never a token", async () => {
   const faulty = async (text: string, why: RegExp, count: number): Promise<void> => {
     file.swap(text);
     const { why: told, level } = (await logged(KEPT, count)) ?? {};
@@ -148,7 +150,7 @@ test("SIGHUP makes core read the file immediately, and core warns of a file that
   await list(BOB);
 });
 
-test("core does not start with a faulty file of tokens, and names the line", async () => {
+test("core does not start with a faulty file of tokens; its error names the faulty line", async () => {
   const faulty = mountFile("edge=short");
   const start = startCore(service.redis.url, { CORE_TOKENS: "", CORE_TOKENS_FILE: faulty.path });
   await expect(start).rejects.toThrow(/exited with 78[^]*CORE_TOKENS_FILE has a token of fewer.*\(line 1\)/);

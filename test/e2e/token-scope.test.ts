@@ -100,9 +100,9 @@ function tryMethod(
   });
 }
 
-describe("a limited token of an operator", () => {
+describe("limited tokens of operators", () => {
   test.each(FOR_ONE_WORKSPACE)(
-    "gets the same answer from %s for another workspace as for a missing workspace",
+    "%s gives a limited token the same answer for another workspace as for a missing workspace",
     async (method) => {
       const before = await service.workspaces.get(outside.id);
       const missing = await tryMethod(method, randomUUID());
@@ -115,14 +115,14 @@ describe("a limited token of an operator", () => {
     },
   );
 
-  test("can call every method for its own workspace", async () => {
+  test("a limited token can call every method for its own workspace", async () => {
     for (const method of FOR_ONE_WORKSPACE.filter((each) => each !== "deleteWorkspace")) {
       const { code } = await tryMethod(method, changed.id.toUpperCase());
       expect([method, [NOT_FOUND, PERMISSION_DENIED].includes(code)]).toEqual([method, false]);
     }
   });
 
-  test("cannot create workspaces, and sees only its own workspaces", async () => {
+  test("a limited token cannot create workspaces, and sees only its own workspaces", async () => {
     const { workspaces } = clients;
     const without = METHODS.filter((method) => !hasWorkspaceId(method));
     expect(without.toSorted()).toEqual([
@@ -162,7 +162,7 @@ describe("a limited token of an operator", () => {
     expect(second.nextPageToken).toBe("");
   });
 
-  test("learns its name and its workspaces from GetCaller; a token without a name has the name of its role", async () => {
+  test("GetCaller returns a token's name and the workspaces to which it is limited; an unnamed token has the name of its role", async () => {
     const { workspaces } = clients;
     const caller = (token: string) => call(workspaces, workspaces.getCaller, {}, token);
     expect(await caller(ANN)).toEqual({ tokenName: "ann", workspaceIds: [inside.id, changed.id] });
@@ -170,7 +170,7 @@ describe("a limited token of an operator", () => {
   });
 });
 
-test("every request that contains a workspace id contains it in a field in which core checks the token's scope", () => {
+test("every request with a workspace id contains the id in a field for which core checks the token's scope", () => {
   const hasId = (message: DescMessage, visited = new Set<DescMessage>()): boolean => {
     if (visited.has(message)) return false;
     visited.add(message);
@@ -196,14 +196,14 @@ test("every request that contains a workspace id contains it in a field in which
   expect(inFields).toHaveLength(FOR_ONE_WORKSPACE.length);
 });
 
-describe("a limited token of a game", () => {
+describe("limited tokens of games", () => {
   const follow = (open: Parameters<typeof startConsumer>[1], token?: string): Consumer => {
     const consumer = startConsumer(clients.games, open, token);
     consumers.push(consumer);
     return consumer;
   };
 
-  test("publishes to its own workspaces; other workspaces are unknown", async () => {
+  test("a limited token publishes to its own workspaces; core answers that all other workspaces are unknown", async () => {
     const events = [inside.id, outside.id, randomUUID()].map((id) => textEvent(id, "hello"));
     const request = PublishEventsRequest.create({ events });
     const { results } = await call(clients.games, clients.games.publishEvents, request, TRIVIA);
@@ -215,7 +215,7 @@ describe("a limited token of a game", () => {
   });
 
   // time: ordering
-  test("gets only the events of its workspaces, and its group does not fall behind; other groups get all events", async () => {
+  test("a limited token gets only the events of its workspaces, and its group does not fall behind; other groups get all events", async () => {
     const everything = await follow({ group: `all-${randomUUID()}` }).opened();
     const [trivia, chess] = await Promise.all([
       follow({ group: "trivia" }, TRIVIA).opened(),
@@ -242,13 +242,13 @@ describe("a limited token of a game", () => {
     ["a group with another name", "quiz", TRIVIA, /only the groups "trivia" and "trivia\.<anything>"/],
     ["a group whose name only begins like its own", "trivia2", TRIVIA, /only the groups "trivia"/],
     ["the group of another limited token", "chess", TRIVIA, /only the groups "trivia"/],
-  ])("cannot follow %s", async (_what, group, token, words) => {
+  ])("a limited token cannot follow %s", async (_what, group, token, words) => {
     const end = await follow({ group }, token).ended();
     expect(end).toEqual({ code: PERMISSION_DENIED, details: expect.stringMatching(words) as string });
   });
 
   test.each(["trivia", "trivia.eu"])(
-    "reserves the group %s, so no other token can follow it",
+    "a limited token reserves the group %s, so no other token can follow the group",
     async (group) => {
       const end = await follow({ group }).ended();
       const words = /reserved for the token trivia/;

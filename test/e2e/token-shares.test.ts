@@ -35,8 +35,8 @@ afterAll(async () => {
 
 /**
  * Makes calls whose client never reads the answers. Returns the headers of each answer. The headers of a rejected call
- * contain its status. An accepted call has no headers, because core cannot send its answer completely. Unless
- * `isComplete`, the last byte of each request is missing.
+ * contain its status. An accepted call has no headers, because core cannot send its answer completely. If `isComplete`
+ * is false, the last byte of each request is missing.
  */
 function callWithoutReading(
   token: string,

@@ -174,7 +174,8 @@ test("a request without a valid signature is not exported, even if its tracepare
   expect((await post(url, wrong, { ...MESSAGE, id: "forged" }, { headers })).status).toBe(401);
   const invalid = { type: "message", id: "signed" };
   expect((await post(url, workspace(), invalid, { headers: { traceparent: SAMPLED } })).status).toBe(400);
-  // The spans of one process are exported in order, so the forged request would have been exported before this one.
+  // The spans of one process are exported in order, so the forged request would have been exported before the span of
+  // this request.
   await collector.span("POST /hooks/{workspaceId}", { "http.response.status_code": 400 });
   await collector.span("append", { "chatbridge.result": "invalid" });
   expect(collector.spans.map(({ traceId }) => traceId)).not.toContain(forged);

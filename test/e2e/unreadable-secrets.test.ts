@@ -70,7 +70,7 @@ test("for every page size, the list contains the workspaces with an unreadable s
   expect(shown.stdout).toContain(`add the key ${MISSING} to SECRETS_KEY, or connect the workspace`);
 });
 
-test("the bridge of a workspace with an unreadable secret gets 503 with Retry-After, and core logs the missing key once per minute, without a stack", async () => {
+test("if a workspace's secret is unreadable, its bridge gets 503 with Retry-After, and core logs the missing key once per minute, without a stack trace", async () => {
   const { url, core } = push.service;
   for (let i = 0; i < 3; i++) {
     for (const bridge of badPolls) {
@@ -90,7 +90,7 @@ test("the bridge of a workspace with an unreadable secret gets 503 with Retry-Af
   expect(core.log.filter(({ msg }) => msg === "unexpected error")).toEqual([]);
 });
 
-test("requests without a signature, and requests for unknown and for other workspaces, are answered as usual", async () => {
+test("an unreadable secret does not change the answers to unsigned requests, or to requests for unknown or other workspaces", async () => {
   const { url } = push.service;
   const path = `/hooks/${bad.workspaceId}`;
   expect((await send(url, path, { method: "POST", body: "{}" })).status).toBe(401);
@@ -101,7 +101,7 @@ test("requests without a signature, and requests for unknown and for other works
   expect((await post(url, { ...callerOf(goodPoll), secret: bad.secret }, EVENT)).status).toBe(401);
 });
 
-test("rotations and tests are rejected with an error that names the missing key and the fix; other changes keep the secret, which works again once core has its key again", async () => {
+test("rotations and tests fail with an error that names the missing key and the fix; other changes keep the secret for when core has the key again", async () => {
   const { workspaceId: id, secret } = await push.bridge({ polls: true });
   await losekey(id);
   const advice = new RegExp(`${MISSING}.*connect the workspace`);
@@ -132,7 +132,7 @@ test("a workspace with an unreadable secret can be disconnected, connected with 
   await expectRejected(push.workspaces.get(id), status.NOT_FOUND, "");
 });
 
-test("the pushes of a workspace with an unreadable secret wait in the queue without delaying other pushes; once the workspace is connected again, all are sent in order", async () => {
+test("pushes of a workspace with an unreadable secret do not delay other pushes; core sends them in order once the workspace is connected again", async () => {
   const published = await push.publish(
     ...textEvents(bad.workspaceId, 30),
     ...textEvents(good.workspaceId, 2),

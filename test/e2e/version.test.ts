@@ -103,7 +103,7 @@ test("the listener for bridges reveals neither the version nor the commit", asyn
   }
 });
 
-describe("a build without a git repository", () => {
+describe("builds without a git repository", () => {
   const SCRIPT = "scripts/write-build.mjs";
   const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 
@@ -116,14 +116,14 @@ describe("a build without a git repository", () => {
   const build = (environment: Record<string, string>) => run([SCRIPT], { cwd: folder, environment });
   const written = () => JSON.parse(readFileSync(join(folder, "dist/build.json"), "utf8")) as object;
 
-  test("records the commit that COMMIT contains, or `unknown` if COMMIT is `unknown`", async () => {
+  test("a build records the commit that the variable COMMIT contains, or `unknown` if COMMIT is `unknown`", async () => {
     expect((await build({ COMMIT: "unknown", VERSION: "" })).code).toBe(0);
     expect(written()).toEqual({ version: "1.2.3", commit: "unknown" });
     expect((await build({ COMMIT, VERSION: "1.2.3" })).code).toBe(0);
     expect(written()).toEqual({ version: "1.2.3", commit: COMMIT.slice(0, 12) });
   });
 
-  test("fails if VERSION is not the version of package.json, or COMMIT is not a commit", async () => {
+  test("a build fails if VERSION is not the version in package.json, or if COMMIT is not a commit id", async () => {
     const other = await build({ VERSION: "1.2.4" });
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining("set VERSION to 1.2.3")]);
     const branch = await build({ COMMIT: "main" });

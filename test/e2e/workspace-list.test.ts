@@ -30,7 +30,8 @@ let unused: TestWorkspace;
 let off: TestWorkspace;
 let foreign: TestWorkspace;
 
-// The shared service has workspaces of other tests, so these tests use a token that is limited to their workspaces.
+// The shared service also contains workspaces of other tests, so these tests use a token that is limited to their own
+// workspaces.
 beforeAll(async () => {
   const { workspaces } = service;
   store = await openTestStore(service.redis.url);
@@ -62,7 +63,7 @@ const list = (request: Partial<ListWorkspacesRequest>, token: string | undefined
   call(clients.workspaces, clients.workspaces.listWorkspaces, ListWorkspacesRequest.create(request), token);
 const order = WorkspaceOrder.URGENCY;
 
-test("ListWorkspaces lists the failing workspaces first, in pages, with the summaries", async () => {
+test("ListWorkspaces lists workspaces with their summaries, in pages, and failing workspaces first", async () => {
   const first = await list({ order, pageSize: 3, summaries: true });
   expect(first.workspaces.map(({ name }) => name)).toEqual(["failing", "polled", "unused"]);
   expect(first.summaries.map(({ workspaceId }) => workspaceId)).toEqual(first.workspaces.map(({ id }) => id));
@@ -83,7 +84,7 @@ test("ListWorkspaces lists the failing workspaces first, in pages, with the summ
   expect([second.nextPageToken, second.summaries]).toEqual(["", []]);
 });
 
-test("ListWorkspaces lists the workspaces with some states", async () => {
+test("ListWorkspaces can list only the workspaces with certain states", async () => {
   const states = [WorkspaceState.DISCONNECTED, WorkspaceState.FAILING];
   const { workspaces } = await list({ order, states });
   expect(workspaces.map(({ name }) => name)).toEqual(["failing", "off"]);
@@ -94,14 +95,14 @@ test("ListWorkspaces lists the workspaces with some states", async () => {
   expect(names).not.toContain("unused");
 });
 
-test("GetWorkspace returns the state that the list has", async () => {
+test("GetWorkspace returns the same state as ListWorkspaces", async () => {
   const stateOf = async ({ id }: TestWorkspace) => (await service.workspaces.get(id)).health?.state;
   expect(await stateOf(failing)).toBe(HealthState.FAILING);
   expect(await stateOf(polled)).toBe(HealthState.HEALTHY);
   expect(await stateOf(unused)).toBe(HealthState.UNUSED);
 });
 
-test("CountWorkspaces counts only the workspaces of a limited token", async () => {
+test("when a limited token calls CountWorkspaces, only its own workspaces are counted", async () => {
   const count = async (token: string) => {
     const answer = await call(clients.workspaces, clients.workspaces.countWorkspaces, {}, token);
     return new Map(answer.counts.map((each) => [each.state, each.count]));
@@ -120,7 +121,7 @@ test("CountWorkspaces counts only the workspaces of a limited token", async () =
   expect((await count(TOKENS.operator)).get(WorkspaceState.FAILING)).toBeGreaterThan(1);
 });
 
-test("SummarizeWorkspaces leaves out workspaces that do not exist for the caller", async () => {
+test("SummarizeWorkspaces omits workspaces that do not exist or that the caller may not see", async () => {
   const workspaceIds = [foreign.id, unused.id.toUpperCase(), randomUUID(), "no id", failing.id];
   const answer = await call(
     clients.workspaces,
@@ -135,7 +136,7 @@ test("SummarizeWorkspaces leaves out workspaces that do not exist for the caller
   await expectRejected(calling, status.INVALID_ARGUMENT, "workspace_ids must have at most 100 ids");
 });
 
-test("the summary counts the requests of the last hour", async () => {
+test("a workspace's summary counts the polls of the last hour", async () => {
   const counted = await service.workspaces.make({ name: "counted" });
   for (let polls = 0; polls < 3; polls++) await poll(service.url, counted);
   const total = await until("the polls are counted", async () => {

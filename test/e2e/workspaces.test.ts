@@ -28,9 +28,9 @@ const BAD_NAMES = [
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";
 const { FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND } = status;
 
-describe("a new workspace", () => {
+describe("new workspaces", () => {
   // time: smoke
-  test("of the custom platform is connected, can be polled, and has one secret", async () => {
+  test("a new workspace of the custom platform is connected, can be polled, and has one secret", async () => {
     const before = Date.now();
     const { workspace, signingSecret } = await api.create({ name: "Ann's", ownerEmail: "ann@a.example" });
     expect(workspace).toEqual({
@@ -52,7 +52,7 @@ describe("a new workspace", () => {
     expect(await pollStatus(workspace?.id ?? "", signingSecret)).toBe(200);
   });
 
-  test("of the native platform cannot be polled, and has no secret and no target URL", async () => {
+  test("a new workspace of the native platform cannot be polled, and has no secret and no target URL", async () => {
     const native = await api.make({ platform: Platform.NATIVE });
     expect(native).toMatchObject({
       platform: Platform.NATIVE,
@@ -82,16 +82,19 @@ describe("a new workspace", () => {
     ["target_url", { targetUrl: "http://8.8.8.8/" }],
     ["target_url", { targetUrl: "https://10.0.0.1/" }],
     ["target_url", { platform: Platform.NATIVE, targetUrl: "https://8.8.8.8/" }],
-  ])("is rejected with INVALID_ARGUMENT and an error that names %s: %j", async (field, request) => {
-    await expectRejected(api.create(request), INVALID_ARGUMENT, field);
-  });
+  ])(
+    "an invalid new workspace is rejected with INVALID_ARGUMENT and an error that names %s: %j",
+    async (field, request) => {
+      await expectRejected(api.create(request), INVALID_ARGUMENT, field);
+    },
+  );
 
-  test("is rejected if its name is blank, or its name or email has control characters, line breaks or text-direction controls", async () => {
+  test("a new workspace with a blank name, or with control characters in its name or email, is rejected", async () => {
     for (const name of BAD_NAMES) await expectRejected(api.create({ name }), INVALID_ARGUMENT, "name");
     await expectRejected(api.create({ ownerEmail: "ann@\u202ea.example" }), INVALID_ARGUMENT, "owner_email");
   });
 
-  test("can have a name of 128 characters, and an email address of 254 characters", async () => {
+  test("a workspace can have a name of 128 characters, and an email address of 254 characters", async () => {
     const ownerEmail = `${"a".repeat(244)}@b.example`;
     const name = "\u{1f600}".repeat(128);
     expect(await api.make({ name: "\u200fשלום 👨\u200d👩\u200d👧" })).toHaveProperty("id");
@@ -100,7 +103,7 @@ describe("a new workspace", () => {
 });
 
 describe("updating", () => {
-  test("changes only the fields that are set", async () => {
+  test("an update changes only the fields that are set in the request", async () => {
     const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
     for (const [change, ownerEmail] of [
       [{ name: "new" }, "old@a.example"],
@@ -118,13 +121,16 @@ describe("updating", () => {
     ["name", { name: "a\nb" }],
     ["owner_email", { ownerEmail: "nobody" }],
     ["owner_email", { ownerEmail: "ann@a.example\0" }],
-  ])("fails with INVALID_ARGUMENT, names %s and changes nothing: %j", async (field, change) => {
-    const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
-    await expectRejected(api.update(id, change), INVALID_ARGUMENT, field);
-    expect((await api.get(id)).workspace).toMatchObject({ name: "old", ownerEmail: "old@a.example" });
-  });
+  ])(
+    "an invalid update fails with INVALID_ARGUMENT, names %s and changes nothing: %j",
+    async (field, change) => {
+      const { id } = await api.make({ name: "old", ownerEmail: "old@a.example" });
+      await expectRejected(api.update(id, change), INVALID_ARGUMENT, field);
+      expect((await api.get(id)).workspace).toMatchObject({ name: "old", ownerEmail: "old@a.example" });
+    },
+  );
 
-  test("different fields at the same time keeps every change", async () => {
+  test("concurrent updates of different fields are all kept", async () => {
     const { id } = await api.make({ name: "old" });
     await Promise.all([
       api.update(id, { name: "new" }),
@@ -200,7 +206,7 @@ describe("listing", () => {
     });
 
   // The order across shards, and all page sizes, are tested in test/store/workspaces.test.ts.
-  test("returns workspaces newest first, in pages, and each page starts where the previous page ended", async () => {
+  test("ListWorkspaces returns workspaces newest first, in pages, and each page starts where the previous page ended", async () => {
     const [third, second, first] = [await makeNewer(), await makeNewer(), await makeNewer()];
     const page = await api.list(1);
     expect(page.workspaces.map(({ id }) => id)).toEqual([first]);
@@ -208,7 +214,7 @@ describe("listing", () => {
     expect(next.workspaces.map(({ id }) => id)).toEqual([second, third]);
   });
 
-  test("returns 100 workspaces when no page size is given", async () => {
+  test("ListWorkspaces returns 100 workspaces when no page size is given", async () => {
     const missing = 101 - (await api.list(1_000)).workspaces.length;
     await Promise.all(Array.from({ length: Math.max(0, missing) }, () => api.make()));
     const page = await api.list();
@@ -219,7 +225,8 @@ describe("listing", () => {
     ["page_size", 1_001, ""],
     ["page_token", 10, "nonsense"],
     ["page_token", 10, UNKNOWN],
-  ])("is rejected with INVALID_ARGUMENT and an error that names %s: %j, %j", (field, size, token) =>
-    expectRejected(api.list(size, token), INVALID_ARGUMENT, field),
+  ])(
+    "an invalid page size or page token is rejected with INVALID_ARGUMENT and an error that names %s: %j, %j",
+    (field, size, token) => expectRejected(api.list(size, token), INVALID_ARGUMENT, field),
   );
 });

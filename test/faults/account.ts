@@ -1,4 +1,4 @@
-/** An observation of the service from outside, while the service is under load. */
+/** A fact about the service that a test observes from outside while the service is under load. */
 export type Fact = { readonly at: number; readonly workspace: string } & (
   | { readonly saw: "accepted"; readonly request: string }
   | { readonly saw: "delivered"; readonly group: string; readonly request: string; readonly delivery: string }
@@ -18,7 +18,7 @@ interface SeenEvent {
   readonly sequence: number;
 }
 
-/** The cursors before and after a page, and the page's gap. */
+/** The cursors before and after a page, and whether the page has a gap. */
 interface Cursor {
   readonly after: number;
   readonly next: number;
@@ -46,7 +46,7 @@ interface Findings {
    * event.
    */
   readonly lost: { readonly what: string; readonly at: number }[];
-  /** All other violations: of sequences, cursors, order, drops and answers. */
+  /** All other violations, e.g. wrong sequences, cursors or answers, wrong order, and unexpected drops. */
   readonly wrong: string[];
 }
 

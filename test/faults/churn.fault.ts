@@ -18,7 +18,7 @@ test("while one of three cores is killed every 4 s, every event still arrives", 
         const killed = nth(rig.cores, kill);
         await killed.kill();
         await killed.start();
-        // The interval is part of the fault, so the test sleeps instead of waiting for a condition.
+        // The interval between kills is part of the fault, so the test sleeps instead of waiting for a condition.
         await sleep(Math.max(0, nextAt - performance.now()));
       }
     },

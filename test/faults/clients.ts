@@ -9,7 +9,7 @@ import type { Facts } from "./facts";
 interface ClientsOptions {
   readonly rig: Rig;
   readonly facts: Facts;
-  /** Milliseconds between two requests from a bridge, and between two publications to a workspace. */
+  /** Milliseconds between two posts of a bridge, and between two publications to a workspace. */
   readonly everyMs: number;
   /** The prefix of the ids of requests and publications. */
   readonly name: string;
@@ -38,8 +38,8 @@ export function createClients(options: ClientsOptions) {
   }
 
   /**
-   * Calls the edges in turn, until one answers with a status other than 503. Returns undefined if that answer is not
-   * a success, or when it is too late to retry.
+   * Sends a request to the edges in turn, until an edge answers with a status other than 503. Returns undefined if that
+   * answer is not a success, or when it is too late to retry.
    */
   async function persist(workspace: string, first: number, ask: (url: string) => Promise<Answer>) {
     for (let attempt = first; !isTooLate(); attempt++) {

@@ -43,7 +43,10 @@ test("a core whose clock is 3 minutes off uses the clock of Redis: the timestamp
   }
 });
 
-/** Shell lines that shift the clock of Redis by the number of seconds in the file `clock` of the Redis folder. */
+/**
+ * Shell lines that shift the clock of Redis by a number of seconds, which Redis reads from the file `clock` in its
+ * folder.
+ */
 const CLOCK_STEPS = [
   `cc -shared -fPIC -O1 -o "$FOLDER/clock-step.so" ${join(__dirname, "clock-step.c")} || exit 1`,
   'export LD_PRELOAD="$FOLDER/clock-step.so" CLOCK_STEP_FILE="$FOLDER/clock"',

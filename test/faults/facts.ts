@@ -1,6 +1,6 @@
 import type { Fact } from "./account";
 
-/** All facts in order, and the number of facts per workspace and kind. */
+/** All observed facts in order, and the number of facts per workspace and kind. */
 export type Facts = ReturnType<typeof createFacts>;
 
 type Untimed = Fact extends infer Each ? (Each extends Fact ? Omit<Each, "at"> : never) : never;

@@ -34,8 +34,8 @@ export async function underFault(rig: Rig, fault: Fault): Promise<{ readonly bec
 }
 
 /**
- * Returns one line with the numbers of failed attempts and dropped events in the delivery logs, or no line if there are
- * none.
+ * Returns one line with the numbers of failed attempts and of dropped events in the delivery logs. Returns no line if
+ * both are 0.
  */
 async function failuresOf({ cores: [core] }: Rig, { pushed }: Load): Promise<readonly string[]> {
   if (core === undefined) return [];

@@ -9,9 +9,9 @@ const OPEN_AGAIN_MS = 100;
 const OPEN_WITHIN_MS = 5_000;
 
 /**
- * Starts a consumer that acks every delivery. Opens a stream at the first core. Whenever a stream ends, or does not
- * open in time, opens a stream at the next core. When the first stream has opened, resolves to a function that stops
- * the consumer.
+ * Starts a consumer that acks every delivery. The consumer opens a stream at the first core. Whenever a stream ends, or
+ * does not open in time, the consumer opens a stream at the next core. Resolves to a function that stops the consumer,
+ * as soon as the first stream is open.
  */
 export async function startFollower(cores: readonly Core[], facts: Facts, group: string, consumer: string) {
   const stopping = new AbortController();

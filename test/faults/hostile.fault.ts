@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rig.close());
 
 const CONNECTIONS = 10_000;
-/** The number of open files that a process needs in addition to the connections of the test. */
+/** The number of file descriptors that a process needs in addition to those of the test's connections. */
 const OTHER_FILES = 1_000;
 const OPEN_WITHIN_MS = 120_000;
 function filesMax(): number {

@@ -13,18 +13,18 @@ import { startFollower } from "./follower";
 export const GROUP = "load";
 
 /**
- * A load on the service. Bridges post, repeat requests, and poll or receive pushes. Games publish and follow.
+ * The load on the service: bridges post events, repeat requests, and poll or receive pushes; games publish and follow.
  */
 export type Load = Awaited<ReturnType<typeof startLoad>>;
 
 export interface LoadOptions {
   /** The number of poll workspaces, which is also the number of push workspaces. */
   readonly workspaces?: number;
-  /** Milliseconds between two requests from a bridge, and between two publications to a workspace. */
+  /** Milliseconds between two posts of a bridge, and between two publications to a workspace. */
   readonly everyMs?: number;
   /** The facts of an earlier load. If set, the followers of that load continue, and this load does not start any. */
   readonly facts?: Facts;
-  /** How the bridge answers a push, and whether the service must treat the answer as a success. */
+  /** Decides how the bridge answers a push, and whether the service must treat the answer as a success. */
   readonly answer?: (request: ReceivedRequest) => { readonly ok: boolean; readonly behaviour: Behaviour };
 }
 
@@ -111,13 +111,19 @@ export async function startLoad(rig: Rig, options: LoadOptions = {}) {
       const hasGrown = () => counts().every((count, i) => count >= (before[i] ?? 0) + by);
       await until("the counts of all workspaces have grown", hasGrown, GROWN_MS);
     },
-    /** Stops all clients without accounting for events. The followers continue until `stopFollowing` is called. */
+    /**
+     * Stops all clients without checking what happened to the events. The followers continue until `stopFollowing` is
+     * called.
+     */
     async abandon() {
       ending.abort();
       over.abort();
       await Promise.all([sending, polling]);
     },
-    /** Stops the senders, waits until all events have arrived or nothing more arrives, and accounts for all events. */
+    /**
+     * Stops the senders, waits until all events have arrived or nothing more arrives, and returns the account of all
+     * events.
+     */
     async finish(terms: Partial<Terms> = {}) {
       giveUpAt = performance.now() + GIVE_UP_MS;
       ending.abort();

@@ -44,7 +44,7 @@ test("a suspended core loses its shards to other cores, and does no work on thes
   const before = new Set<string>();
   const again: string[] = [];
   await survive(rig, {
-    name: "SIGSTOP of a core until other cores have its shards",
+    name: "a core suspended with SIGSTOP until other cores have its shards",
     // Twelve workspaces are enough: the suspended core has the shards of some of them.
     workspaces: 12,
     everyMs: 450,

@@ -21,7 +21,10 @@ afterAll(async () => {
   await mail.close();
 });
 
-/** Accepts a push and closes the connection. So every push needs a new connection and a lookup of the bridge's name. */
+/**
+ * Accepts a push and closes the connection, so that every push needs a new connection and a lookup of the bridge's
+ * name.
+ */
 const TAKEN_AND_CLOSED = { ok: true, behaviour: status(204, { headers: { Connection: "close" } }) };
 const OUTAGE_MS = 5 * 60_000;
 

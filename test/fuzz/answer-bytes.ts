@@ -1,6 +1,6 @@
 import type { Random } from "./random";
 
-/** Status lines of HTTP/1.1, without the version. */
+/** Valid status lines of HTTP/1.1, without the leading `HTTP/1.1`. */
 const STATUSES = [
   "200 OK",
   "200",

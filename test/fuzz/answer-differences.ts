@@ -7,16 +7,16 @@ export interface CoreAnswer {
   /** The reason for a rejection, or "" if there is none. */
   readonly reason: string;
   readonly status: number;
-  /** The start of the body; empty if the status is 2xx. */
+  /** The start of the answer's body; empty if the status is 2xx. */
   readonly start: Buffer;
   readonly piecesRead: number;
-  /** Whether bytes follow a complete answer. */
+  /** Whether the connection received more bytes after a complete answer. */
   readonly isFollowed: boolean;
 }
 
 /**
- * The final head of an answer, the interim heads before it, and the bytes after it. In the heads, CR LF replaces bare
- * line feeds.
+ * The final head of an answer, the heads of interim answers (1xx) before it, and the bytes after it. In the heads, bare
+ * line feeds are replaced by CR LF.
  */
 interface Parts {
   /** Whether a line of the heads ended with a bare line feed. */
@@ -30,7 +30,7 @@ interface Parts {
 interface Difference {
   /** The reason, in the words of docs/decisions/0018-own-push-client.md. */
   readonly reason: string;
-  /** Whether this reason explains why the parsers' results for an answer differ. */
+  /** Returns whether this reason explains why the two parsers read an answer differently. */
   explains(parts: Parts, core: CoreAnswer, node: NodeAnswer): boolean;
 }
 
@@ -172,7 +172,8 @@ function isSame(core: CoreAnswer, node: NodeAnswer): boolean {
 }
 
 /**
- * Core collects the start of a body unless the status is 2xx. The parsers can read different parts of a broken body.
+ * Core collects the start of a body unless the status is 2xx. The parsers can stop at different points of a broken
+ * body.
  */
 function isSameStart({ start, status, state }: CoreAnswer, { body }: NodeAnswer): boolean {
   if (status < 300) return true;

@@ -30,7 +30,7 @@ export function coreAnswer(pieces: readonly Buffer[], isEnded: boolean): CoreAns
   };
 }
 
-/** Returns whether bytes follow the complete answer. */
+/** Returns whether the connection received more bytes after the complete answer. */
 function endsBefore(bytes: Buffer): boolean {
   const answer = createAnswer();
   for (let at = 0; at < bytes.length - 1; at++) {

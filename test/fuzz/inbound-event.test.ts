@@ -10,8 +10,8 @@ const CASES = 50_000;
 const ALL_CASES_MS = 600_000;
 
 /**
- * The rules for inbound events, as data for a simple validator; copied from the contract's tables. The numbers and
- * rules are repeated here on purpose, so that an error in the edge's schemas is found.
+ * The rules for inbound events, copied from the contract's tables as data for a simple validator. The numbers and rules
+ * are repeated here on purpose, so that the test detects errors in the edge's schemas.
  */
 const text = (minLength: number, maxLength: number) => ({
   type: "string",
@@ -126,7 +126,7 @@ test(
         different.push(`the edge names ${named}, the contract blames ${[...blamed].join(" ")}: ${json}`);
     }
     expect({ SEED, different }).toEqual({ SEED, different: [] });
-    // The test is useful only if the edge accepts many of the bodies and rejects many others.
+    // The test is useful only if the edge accepts many of the generated bodies and rejects many others.
     expect(Math.min(seen.accepted, seen.rejected)).toBeGreaterThan((seen.accepted + seen.rejected) / 5);
   },
   ALL_CASES_MS,

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 
 /** The result of Node's HTTP client for an answer whose connection stays open. */
 export interface NodeAnswer {
-  /** The status; 0 until the head is complete, or if Node rejects the head. */
+  /** The status code; 0 if the head is incomplete, or if Node rejects the head. */
   readonly status: number;
   readonly body: Buffer;
   /** The code of Node's error, or "" if there is none. */
@@ -13,14 +13,14 @@ export interface NodeAnswer {
   readonly isComplete: boolean;
   /** Whether Node would send another request on the connection. */
   readonly isReusable: boolean;
-  /** The number of pieces after which the body was complete; undefined if it is incomplete. */
+  /** The number of pieces after which the body was complete; undefined if the body is incomplete. */
   readonly piecesRead: number | undefined;
 }
 
 /** Parses answers with Node's HTTP client. Each answer arrives in pieces, on its own connection. */
 export async function nodeAnswers(answers: readonly (readonly Buffer[])[]): Promise<readonly NodeAnswer[]> {
   const readers = answers.map(() => openReader());
-  // Node begins to read from a socket in a later turn.
+  // Node begins to read from a socket in a later turn of the event loop.
   await setImmediate();
   for (const [i, reader] of readers.entries()) reader.feed(answers[i] ?? []);
   await setImmediate();

@@ -2,12 +2,15 @@
 export interface Random {
   /** Returns an integer from 0 to `below - 1`. */
   int(below: number): number;
-  /** Returns true once in `times` calls. */
+  /** Returns true with a probability of 1 / `times`. */
   oneIn(times: number): boolean;
   pick<T>(values: readonly T[]): T;
 }
 
-/** The seed of this run: the environment variable SEED. By default, all runs have the same seed, and the same result. */
+/**
+ * The seed of this run, from the environment variable SEED. Without SEED, all runs have the same seed, and so the same
+ * result.
+ */
 export const SEED = Number(process.env["SEED"] ?? 1);
 
 /** Creates a source of random values (mulberry32). */

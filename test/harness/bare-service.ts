@@ -14,14 +14,17 @@ type Unary = (
   done: (error: ServiceError | null, answer?: Buffer) => void,
 ) => void;
 
-/** A unary call of a service whose messages are any bytes. Rejects with a `ServiceError`. */
+/**
+ * A service with one unary method, whose messages can be any bytes. `ask` rejects with a `ServiceError` if the call
+ * fails.
+ */
 export interface BareService {
   ask(request: Buffer, metadata?: Metadata): Promise<Buffer>;
   close(): void;
 }
 
 /**
- * Starts a gRPC server with one unary method and its client.
+ * Starts a gRPC server with one unary method, and a client for this method.
  *
  * @param path the path of the method, e.g. `/grpc.health.v1.Health/Check`
  */

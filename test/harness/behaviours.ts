@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /**
- * How a server answers requests; some behaviours never answer. `stream` is a TLS socket, or `tcp` itself for plain
- * HTTP.
+ * How a server answers requests; some behaviours never answer. `stream` is the TLS socket, or the same socket as `tcp`
+ * for plain HTTP.
  */
 export interface Behaviour {
   answer(exchange: {
@@ -76,8 +76,9 @@ export function flood({ bytes = 1_000_000_000, declared = false } = {}) {
   let sent = 0;
   return {
     /**
-     * Number of body bytes that the operating system has accepted for the client, in all requests together. The client
-     * may have read fewer bytes. The difference is at most the size of two sockets' buffers: a few MB on loopback.
+     * Total number of body bytes, in all requests, that the operating system has accepted for the client. The client
+     * may have read fewer bytes. The difference is at most what the buffers of two sockets can hold: a few MB on
+     * loopback.
      */
     get sent() {
       return sent;

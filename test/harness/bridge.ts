@@ -55,7 +55,7 @@ export function send(base: string, path: string, options: SendOptions = {}): Pro
   });
 }
 
-/** Posts an inbound event. Signs the event with the current time, unless `headers` has another signature. */
+/** Posts an inbound event. Signs the event with the current time, unless `headers` contains another signature. */
 export function post(
   base: string,
   { id, secret }: TestWorkspace,
@@ -69,8 +69,7 @@ export function post(
 }
 
 /**
- * Polls with a query string. Signs the query string with the current time, unless `headers` has another
- * signature.
+ * Polls with a query string. Signs the query string with the current time, unless `headers` contains another signature.
  */
 export function poll(base: string, { id, secret }: TestWorkspace, query = "", options: SendOptions = {}) {
   const headers = { "Service-Signature": signatureOf(secret, query), ...options.headers };

@@ -70,7 +70,9 @@ export function testBrowser() {
   };
 }
 
-/** Waits until `locator` matches exactly `count` elements. Pages render some time after the event that a test waits for. */
+/**
+ * Waits until `locator` matches exactly `count` elements. A page renders only some time after the event that it shows.
+ */
 export async function untilCount(locator: Locator, count: number): Promise<void> {
   await until(`${count} elements of ${String(locator)}`, async () => (await locator.count()) === count);
 }
@@ -96,7 +98,7 @@ export async function untilFocused(page: Page, words: string): Promise<void> {
 
 /**
  * On each later load of the page, runs a script as soon as the element exists, before the browser draws the element.
- * In the script, the element is `element`.
+ * The script can use the element as the variable `element`.
  */
 export function beforeFirstPaint(page: Page, selector: string, script: string): Promise<unknown> {
   return page.addInitScript(`

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The version and the commit of the processes that tests start from dist. */
+/** The version and the commit that the programs in dist were built from. */
 export const BUILD = JSON.parse(readFileSync(join(__dirname, "../../dist/build.json"), "utf8")) as Readonly<
   Record<"version" | "commit", string>
 >;

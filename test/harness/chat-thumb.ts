@@ -4,13 +4,13 @@ import { until } from "./wait";
 
 /** Milliseconds between the two taps of a double tap. */
 const DOUBLE_TAP_MS = 350;
-/** Milliseconds of one animation frame. The page runs its effects in the next frame. */
+/** Milliseconds of one animation frame. The page runs its effect hooks in the next frame. */
 const FRAME_MS = 16;
 const PHONE_OPTIONS = { viewport: PHONE, hasTouch: true, isMobile: true };
 
 /**
- * Opens the chat on a phone whose clock is stopped: only `tapTwice` and `settle` advance it. The returned functions
- * never scroll.
+ * Opens the chat on a phone whose clock is stopped: only `tapTwice` and `settle` advance the clock. The returned
+ * functions never scroll.
  */
 export async function openWithThumb(browser: TestBrowser, url: string) {
   const visitor = await browser.visit("about:blank", PHONE_OPTIONS);

@@ -79,7 +79,7 @@ export function startCliProcess(
   const words = [process.execPath, CLI_MAIN, ...wordsOf(args)];
   const [program = "", ...all] = [...(options.through ?? []), ...words];
   const child = spawn(program, all, { env: { PATH: process.env["PATH"], ...environmentOf(options) } });
-  // The command may exit before it has read all of its input.
+  // The command may exit before it has read all of its input, which causes an error of the pipe.
   child.stdin.on("error", () => undefined).end(options.stdin ?? "");
   const code = new Promise<number | null>((resolve) => child.once("close", resolve));
   const interrupt = () => void child.kill("SIGINT");

@@ -9,7 +9,7 @@ export interface CollectedSpan {
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for the first span of a trace. */
+  /** Id of the parent span; empty for the first span of a trace. */
   readonly parentId: string;
   readonly name: string;
   readonly attributes: Readonly<Record<string, string | number>>;
@@ -20,7 +20,7 @@ export interface CollectedSpan {
 
 export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
-/** Starts a server that receives spans with OTLP over HTTP, in protobuf. */
+/** Starts a server that receives spans over OTLP/HTTP, encoded in protobuf. */
 export async function startCollector() {
   const spans: CollectedSpan[] = [];
   const requests: IncomingHttpHeaders[] = [];
@@ -62,10 +62,10 @@ function has({ attributes }: CollectedSpan, expected: CollectedSpan["attributes"
   return Object.entries(expected).every(([key, value]) => attributes[key] === value);
 }
 
-/** A decoded message: the values of each field number, in order. */
+/** A decoded protobuf message: the values of each field in order, by the number of the field. */
 type Fields = ReadonlyMap<number, readonly (Buffer | number)[]>;
 
-/** Reads the fields of a message, except numbers of fixed size. */
+/** Reads the fields of a protobuf message, but skips fixed-size numbers (fixed32 and fixed64). */
 function fieldsOf(message: Buffer): Fields {
   const fields = new Map<number, (Buffer | number)[]>();
   const reader = new WireReader(message);

@@ -29,7 +29,7 @@ type ComposeFile = Readonly<Record<"networks" | "volumes", Named<object>>> & {
 
 export const COMPOSE_TEXT = readFileSync(join(ROOT, "docker-compose.yml"), "utf8");
 
-/** The variables of `.env` that docker-compose.yml reads, with their defaults. */
+/** The variables of `.env` that docker-compose.yml uses, and the default of each. */
 export const COMPOSE_VARIABLES: Named<string> = Object.fromEntries(
   [...COMPOSE_TEXT.matchAll(/\$\{([A-Z_]+):-([^}]*)\}/g)].map(([, name, fallback]) => [name, fallback]),
 );

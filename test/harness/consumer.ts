@@ -29,7 +29,7 @@ export interface Consumer extends ReturnType<typeof streamOf> {
   opened(): Promise<Consumer>;
 }
 
-/** Starts a stream, and sends nothing over it. */
+/** Starts a stream without sending anything over it. */
 export function startStream(games: GameServiceClient, token: string = TOKENS.game): Consumer {
   const stream = streamOf(games, token);
   const opened = () => until("the stream is open", () => stream.isOpen && consumer);
@@ -86,7 +86,7 @@ function streamOf(games: GameServiceClient, token: string) {
     get end() {
       return end;
     },
-    /** The assignments, and a mark for each delivery, in the order of arrival. */
+    /** The received assignments, and the string "delivery" for each delivery, in the order of arrival. */
     said,
     say: (request: FollowRequest) => void stream.write(request),
     ack,
@@ -110,7 +110,7 @@ function streamOf(games: GameServiceClient, token: string) {
   };
 }
 
-/** Follows events as consumer "c" of group "g" with a window of 100, unless `open` has other values. */
+/** Follows events as consumer "c" of group "g" with a window of 100, unless `open` contains other values. */
 export function startConsumer(
   games: GameServiceClient,
   open: Parameters<typeof FollowOpen.create>[0] = {},

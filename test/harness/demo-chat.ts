@@ -13,8 +13,8 @@ import { createWorkspace, startService } from "./service";
 export type DemoChat = Awaited<ReturnType<typeof startDemoChat>>;
 
 /**
- * Starts a dashboard that the chat signs its members in to. Core reads its tokens when it starts, so the dashboard has a
- * separate core, which accepts the chat's token.
+ * Starts a dashboard that the chat signs its members in to. Core reads its tokens only when it starts, so the dashboard
+ * gets a separate core, which accepts the chat's token.
  *
  * @param core the settings of the other core
  */
@@ -36,8 +36,8 @@ async function startDashboard(
 }
 
 /**
- * Starts the demo chat, the service and the game as real processes. Also starts the target URL switch, with which the
- * chat switches between polls and pushes. With `hasDashboard`, also starts a dashboard for the chat.
+ * Starts the demo chat, the service and the game as real processes. Also starts the target URL switch, a socket on
+ * which the chat requests polls or pushes. With `hasDashboard`, also starts a dashboard for the chat.
  */
 export async function startDemoChat(
   game: Record<string, string> = {},

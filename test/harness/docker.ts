@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 /**
  * Returns whether this machine has a Docker engine. If not, prints which tests are skipped.
  *
- * @param what what the tests would do with the engine
+ * @param what what the skipped tests would do with the engine
  */
 export function hasDocker(what: string): boolean {
   const found = spawnSync("docker", ["info"]).status === 0;

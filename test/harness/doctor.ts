@@ -11,7 +11,7 @@ const token = (): string => randomBytes(32).toString("hex");
 /** Tokens that are not easy to guess. */
 export const STRONG_TOKENS = { edge: token(), game: token(), operator: token() } as const;
 
-/** The settings of a core without a fault. Core sends no email to this mail server. */
+/** Settings of a core in which the doctor finds no fault. Core never sends an email to the mail server. */
 export const HEALTHY_CORE = {
   CORE_TOKENS: Object.entries(STRONG_TOKENS)
     .map(([role, value]) => `${role}=${value}`)
@@ -19,12 +19,12 @@ export const HEALTHY_CORE = {
   SMTP_URL: "smtp://127.0.0.1:9",
   MAIL_FROM: "bridges@example.com",
 };
-/** The settings of a Redis without a fault, beside those of `startTestRedis`. */
+/** Settings of a Redis in which the doctor finds no fault, in addition to those of `startTestRedis`. */
 export const HEALTHY_REDIS = ["--maxmemory", "256mb"];
 
 /**
- * Runs `chat-bridge doctor --json`. `faults` are the findings that are neither ok nor skipped. Checks that each fault
- * says what to do, and names a page that exists.
+ * Runs `chat-bridge doctor --json`. `faults` are the findings that are neither ok nor skipped. Fails unless each fault
+ * says what to do, and names an existing page of the docs.
  *
  * @param core host:port, or another gRPC target
  */

@@ -77,7 +77,7 @@ export async function startFakeCore(...args: readonly string[]) {
     /** Sends a signal, if any, and returns the exit code. */
     async stop(signal: NodeJS.Signals | "none" = "SIGTERM"): Promise<number | null> {
       if (signal !== "none") child.kill(signal);
-      // The fake core must stop although the game has not.
+      // The fake core must stop even while the client of the game is still connected.
       const code = await exited;
       games.close();
       return code;
@@ -95,7 +95,7 @@ export const nackOf = (ids: readonly string[]): FollowRequest =>
 
 const DICE = [{ buttons: [{ label: "Again", press: { $case: "action" as const, value: "again" } }] }];
 
-/** Returns what the game of `playDice` says to an event. */
+/** Returns the message with which the game of `playDice` answers an event. */
 function answerTo({ channel, user, kind }: InboundEvent): ContentInit {
   const place = channel?.id ?? "";
   const card = (text: string, more: MessageInit = {}) => ({ kind: MessageKind.CARD, text, ...more });

@@ -1,14 +1,14 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 
-/** Number of connections that are opened at the same time: fewer than fit into a listener's backlog. */
+/** Number of connections that are opened at the same time: fewer than a listener's backlog can hold. */
 const AT_ONCE = 100;
 
 export type Flood = Awaited<ReturnType<typeof openFlood>>;
 
 /**
- * Opens `count` connections from the local address `from`, one batch after the other. Numbers the connections from 1,
- * and sends `bytesOf(number)` over each. The connections stay open until `end`.
+ * Opens `count` connections from the local address `from`, in batches. Numbers the connections from 1, and sends
+ * `bytesOf(number)` over each connection. The connections stay open until `end` is called.
  */
 export async function openFlood(
   port: number,
@@ -40,7 +40,7 @@ export async function openFlood(
   };
 }
 
-/** Forwards connections to a loopback port, from the local address `from`. */
+/** Starts a proxy that forwards connections to a loopback port. The proxy connects from the local address `from`. */
 export async function forwardFrom(from: string, port: number) {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

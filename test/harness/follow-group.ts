@@ -16,7 +16,7 @@ export interface Delivered {
   readonly atMs: number;
 }
 
-/** A stream and its deliveries. Each delivery is checked on arrival. */
+/** A stream and its deliveries. The group checks each delivery on arrival. */
 export interface Stream {
   readonly consumer: string;
   readonly delivered: Delivered[];
@@ -49,8 +49,8 @@ export function createGroup(window: number, parking: Parking = { reserve: () => 
 
   /**
    * Checks the order of deliveries: before a stream gets an event, it must have received all earlier unacked events of
-   * the workspace. Only the deliveries since the start of the last redelivery count. A redelivery after a nack does not
-   * start with the first unacked event, so the deliveries of earlier events count too.
+   * the workspace. Only deliveries since the last redelivery began count as received. If a nack caused this redelivery,
+   * deliveries of earlier events count too, because the redelivery does not start with the first unacked event.
    */
   function judgeOrder({ delivered }: Stream, { workspaceId, number }: Delivered): void {
     const mine = delivered.filter((each) => each.workspaceId === workspaceId).map((each) => each.number);
@@ -67,8 +67,9 @@ export function createGroup(window: number, parking: Parking = { reserve: () => 
   }
 
   /**
-   * Checks that the events in flight do not exceed the window. Three kinds of events do not count: overdue events, later
-   * events of the same workspaces, which are redelivered with the overdue events, and events that were given back.
+   * Checks that the events in flight do not exceed the window. Overdue events do not count; nor do later events of
+   * their workspaces, which core redelivers with them. Nacked events that wait for their redelivery do not count
+   * either.
    */
   function judgeWindow(stream: Stream): void {
     const overdue = performance.now() - DEADLINE_MS;
@@ -134,7 +135,7 @@ export function createGroup(window: number, parking: Parking = { reserve: () => 
     stream.follower.ack(delivered.map(({ id }) => id));
   }
 
-  /** Returns the deliveries of a stream that wait for an ack, without the events that were given back. */
+  /** Returns the deliveries of a stream that wait for an ack, except events that wait for a redelivery after a nack. */
   function waiting({ delivered }: Stream): readonly Delivered[] {
     return delivered.filter(({ workspaceId, number }) => {
       const event = name(workspaceId, number);

@@ -19,7 +19,7 @@ export function useFollowers() {
   return {
     start: ({ games }: CoreClients, open: Parameters<typeof startConsumer>[1]) =>
       keep(startConsumer(games, open)),
-    /** Opens a stream, and sends nothing over it. */
+    /** Opens a stream without sending anything over it. */
     startSilent: ({ games }: CoreClients) => keep(startStream(games)),
     newGroup: () => `group-${process.pid}-${++groups}-${Date.now()}`,
   };

@@ -17,7 +17,7 @@ export function forMany<Ts extends [unknown, ...unknown[]]>(
 
 /**
  * Returns how many random values to try: `count`, divided by the environment variable FEWER if it is set.
- * `npm run check` sets FEWER when it runs the tests on other releases of Node.
+ * `npm run check` sets FEWER for the test runs on other releases of Node.
  */
 export const many = (count: number): number => Math.ceil(count / Number(process.env["FEWER"] ?? 1));
 

@@ -41,10 +41,10 @@ const OLD_FUNCTIONS = readOldFunctions();
 /** `test`, or `test.skip` if this clone lacks the release that stores format 1. */
 export const testFormatOne = OLD_FUNCTIONS === undefined ? test.skip : test;
 
-/** A store that release 1.0.0-beta.1 uses. */
+/** A store that tests use in the same way as release 1.0.0-beta.1. */
 export type FormatOne = Awaited<ReturnType<typeof openFormatOne>>;
 
-/** @param hasClock whether the functions read a clock that `setClock` sets; not on a cluster */
+/** @param hasClock whether the functions read the clock that `setClock` sets; a cluster does not support this */
 export async function openFormatOne(redisUrl: string, hasClock = false) {
   const redis = await connectRedis({ url: redisUrl, onError: () => undefined });
   const keys = createKeys(SHARDS);
@@ -88,7 +88,10 @@ export async function openFormatOne(redisUrl: string, hasClock = false) {
       await redis.command("", ["DEL", "clock"]);
       await redis.command("", ["RPUSH", "clock", String(Math.floor(us / 1e6)), String(Math.floor(us % 1e6))]);
     },
-    /** Publishes events with the given texts. Returns the events as a page contains them. */
+    /**
+     * Publishes events with the given texts. Returns each event with its sequence, and as JSON in the form in which a
+     * page contains it.
+     */
     async publish({ id }: Pick<Workspace, "id">, texts: readonly string[], type = "message.create") {
       const events = texts.flatMap((text, i) => {
         const [before, after] = [
@@ -105,7 +108,10 @@ export async function openFormatOne(redisUrl: string, hasClock = false) {
         return { sequence: Number(sequence), json: `${events[9 * i + 7]}${sequence}${events[9 * i + 8]}` };
       });
     },
-    /** Polls. Returns the events, and whether more events wait, and whether events after the cursor have expired. */
+    /**
+     * Polls for a page. Returns the page's events, whether more events wait, and whether events after the cursor have
+     * expired.
+     */
     async page({ id }: Pick<Workspace, "id">, from: string, limit: number) {
       const args = ["1000000", id, await versionOf(id), "page", from, String(limit)];
       const [answer] = asList(await call("page", keys.prefixOf(id), args));
@@ -134,7 +140,7 @@ export async function openFormatOne(redisUrl: string, hasClock = false) {
   }
 }
 
-/** Reads the functions from the build of the release, if this machine has one, or else from the history. */
+/** Reads the functions from a build of the release if this machine contains one, and otherwise from the git history. */
 function readOldFunctions(): string | undefined {
   const folder = findReleaseBefore();
   const readFunction = (name: string): string => {

@@ -34,7 +34,7 @@ export function openChat(url: string, workspace: TestWorkspace) {
     if (status === 503) return;
     expect(status).toBe(200);
     const page = json as { events: Shown[]; next: string | null };
-    // Several calls of `sees` may poll at the same time and get the same events.
+    // Several calls of `sees` may poll at the same time, and then get the same events.
     const known = new Set(shown.map(({ id }) => id));
     shown.push(...page.events.filter(({ id }) => !known.has(id)));
     if (page.next !== null) after = `after=${page.next}`;

@@ -30,12 +30,12 @@ export const RULES: Rules = {
 };
 const NAMES: Readonly<Record<string, string>> = { ann: "Ann", bob: "*Bob*|~" };
 
-/** What an event shows, and the id of its message. */
+/** The content that an event shows, and the id of the event's message. */
 export type Output = OutboundContent & { readonly id: string };
 
 /**
- * Returns functions that play the game in a chat in memory. They resolve with the events that the game published
- * meanwhile, and reject if a handler fails or core refuses an event.
+ * Returns functions that play the game in a chat in memory. Each function resolves with the events that the game
+ * published during the call, and rejects if a handler fails or core refuses an event.
  */
 export function table(rules: Rules = RULES, options: TestGameOptions = {}) {
   const chat = testGame(createTrivia(rules), options);
@@ -94,7 +94,7 @@ export const texts = (outputs: readonly Output[]) => outputs.map(({ message }) =
 export const placeOf = (output: Output): string =>
   output.type === "dm.create" ? `dm:${output.user}` : output.channel;
 
-/** Starts a game of Ann and Bob. Returns the table, and the id of the live message. */
+/** Starts a game with the members Ann and Bob. Returns the table, and the id of the live message. */
 export async function atQuestion() {
   const here = table();
   const [lobby] = await here.command("ann", "start");

@@ -47,7 +47,7 @@ interface RunConfig {
   };
 }
 
-/** The configuration of one of the suites that run. */
+/** The configuration of one of the test suites in this run. */
 interface SuiteConfig {
   readonly roots: readonly string[];
 }
@@ -62,8 +62,8 @@ declare global {
 }
 
 /**
- * Programs that some tests need. Each entry consists of a pattern, which the code of these tests matches, and a
- * function that finds or installs the program.
+ * Programs that some tests need. Each entry consists of a pattern that matches the code of these tests, and a function
+ * that finds or installs the program.
  */
 const PROGRAMS: readonly (readonly [RegExp, (say: Say) => Promise<unknown>])[] = [
   [/\btestBrowser\(/, findChromium],

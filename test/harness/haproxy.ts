@@ -9,10 +9,10 @@ import { until } from "./wait";
 
 /** The content of the proxy's configuration file. */
 export const PROXY_CONFIG = readFileSync(join(ROOT, "deploy/compose/proxy/haproxy.cfg"), "utf8");
-/** The default of PROXY_CERTIFICATES. With this value, the proxy serves plain HTTP. */
+/** The default of PROXY_CERTIFICATES. With this default, the proxy serves plain HTTP. */
 export const NO_CERTIFICATES = "./deploy/compose/proxy";
 
-/** A server behind the proxy: its port, and the port that the proxy probes. */
+/** A server behind the proxy, with the port that it serves and the port that the proxy probes. */
 export interface ProxiedServer {
   readonly port: number;
   readonly healthPort: number;
@@ -21,7 +21,7 @@ export interface ProxiedServer {
 export interface HaproxyOptions {
   /** A folder for the adapted configuration. */
   readonly folder: string;
-  /** The servers of each `server-template`, by its name, e.g. `edge`. */
+  /** The servers of each `server-template`, by the name of the template, e.g. `edge`. */
   readonly servers: Readonly<Record<string, readonly ProxiedServer[]>>;
   readonly certificates?: string;
   /** The value of TRUST_PROXY. */
@@ -29,8 +29,8 @@ export interface HaproxyOptions {
 }
 
 /**
- * Runs HAProxy with deploy/compose/proxy/haproxy.cfg, on free loopback ports and with the given servers. Returns when the
- * proxy uses all servers. `portOf` maps a port in the configuration to the free port that replaces it.
+ * Runs HAProxy with deploy/compose/proxy/haproxy.cfg, on free loopback ports and with the given servers. Resolves when
+ * the proxy uses all servers. `portOf` maps a port in the configuration to the free port that replaces it.
  */
 export async function startHaproxy({
   folder,

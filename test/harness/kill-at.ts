@@ -1,6 +1,9 @@
 import { join } from "node:path";
 
-/** The steps at which `killAt` can kill a bridge while the bridge handles a push. Each value is a value of KILL_AT. */
+/**
+ * The steps at which `killAt` can kill a bridge while the bridge handles a push. Each property's value is the
+ * corresponding value of KILL_AT.
+ */
 export const KILL_STEPS = {
   "before the event is stored": "pushes.jsonl 1 opened",
   "while the event is stored": "pushes.jsonl 1 written",
@@ -14,7 +17,7 @@ export const KILL_STEPS = {
 } as const;
 
 /**
- * Returns environment variables with which a process dies, as from `kill -9`, when the kit reaches this step of writing
+ * Returns environment variables that make a process die, as from `kill -9`, when the kit reaches this step of writing
  * its files.
  */
 export function killAt(step: string): Record<string, string> {

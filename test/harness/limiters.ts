@@ -6,8 +6,8 @@ import { prefixOf, type TestStore } from "./store";
 const LIMITER_OF = "local function limiter_of(key, now)\n";
 const LOOKED_UP = `${LIMITER_OF}  if fixed[key] then return fixed[key] end\n`;
 /**
- * Adds functions that fix a limiter and count its requests. All requests of a fixed limiter but the last one are dated an
- * hour ahead, so that they still count when the test ends.
+ * Adds functions that fix a limiter and count its requests. In a fixed limiter, all requests except the last one are
+ * dated an hour ahead, so that they still count when the test ends.
  */
 const FIXED = `local fixed = {}
 register('fix_limiter', function(keys, args)
@@ -18,10 +18,10 @@ end)
 register('count_limiter', function(keys, args) return fixed[args[1]].count end)
 `;
 
-/** The limiters of addresses and workspaces in the memory of Redis's functions. */
+/** The limiters of addresses and workspaces, which Redis's functions keep in memory. */
 export type Limiters = Awaited<ReturnType<typeof fixLimiters>>;
 
-/** Changes the libraries in a store's Redis, so that tests can fill limits. The limits start again from zero. */
+/** Changes the libraries in a store's Redis, so that tests can fill limits. Afterwards, all limiters are empty. */
 export async function fixLimiters(store: TestStore) {
   const versions: string[] = [];
   for (const library of asList(await store.redis.command("", ["FUNCTION", "LIST", "WITHCODE"]))) {
@@ -49,7 +49,9 @@ export async function fixLimiters(store: TestStore) {
     /** Fills a limit with `count` requests; 0 empties the limit. */
     fill: (kind: keyof typeof keyOf, id: string, count: number) =>
       call("fix_limiter", id, [`${prefixOf(store, id)}:${keyOf[kind]}:${id}`, String(count)]),
-    /** Returns the number of the requests that passed a limit that was filled. */
+    /**
+     * Returns the number of requests that a limiter has counted since `fill`, including the requests that `fill` added.
+     */
     countOf: (kind: keyof typeof keyOf, id: string) =>
       call("count_limiter", id, [`${prefixOf(store, id)}:${keyOf[kind]}:${id}`]),
   };

@@ -11,7 +11,7 @@ export interface LoadedText {
   readonly isCompressed: boolean;
 }
 
-/** Records the texts that a page loads. Returns the function that returns them. */
+/** Records the texts that a page loads. Returns a function that returns the recorded texts. */
 export function recordTexts(page: Page): () => Promise<readonly LoadedText[]> {
   const loading: Promise<LoadedText | undefined>[] = [];
   page.on("requestfinished", (request) => {

@@ -1,11 +1,14 @@
 import { keyOf, type TestStore } from "./store";
 
-/** Days by which tests set their clock ahead, because Redis assigns only ids that are not earlier than its own clock. */
+/**
+ * Milliseconds by which tests set their clock ahead, because Redis never assigns ids that are earlier than its own
+ * clock.
+ */
 const AHEAD_MS = 30 * 24 * 3_600_000;
 
 /**
- * Makes new entries of the logs of deliveries get the times of a stopped clock. Like Redis, never goes back: after a step
- * back of the clock, the entries get the latest time.
+ * Gives new entries in the logs of deliveries the time of a stopped clock. If the clock is set back, new entries get
+ * the latest time so far, as in Redis.
  */
 export function logTimes(store: TestStore, clock: { readonly us: number; pass(us: number): Promise<void> }) {
   const latest = new Map<string, number>();

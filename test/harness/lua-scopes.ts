@@ -1,14 +1,14 @@
-/** A problem of the scopes of a Lua source. */
+/** A fault in the use of variables in a Lua source. */
 export interface ScopeFault {
   readonly line: number;
   readonly fault: string;
 }
 
-/** A block of a function, or an open bracket. */
+/** A block of code, or an open bracket. */
 interface Frame {
   readonly opener: string;
   readonly isFunction: boolean;
-  /** The names of the local variables, which can repeat: Lua counts a variable that hides another one, too. */
+  /** The names of the local variables, which can repeat: Lua also counts a variable that shadows another one. */
   readonly names: string[];
 }
 
@@ -27,8 +27,8 @@ const isName = (token: string | undefined): token is string =>
   token !== undefined && NAME.test(token) && !KEYWORDS.has(token);
 
 /**
- * Returns the faults of a Lua source: a name that is neither local nor in `globals`, and each function with more than
- * `most` local variables at the same time. Redis reports an unknown name only when the line runs.
+ * Returns the faults of a Lua source. A fault is a name that is neither local nor in `globals`, or a function with more
+ * than `most` local variables at the same time. Redis reports an unknown name only when its line runs.
  */
 export function findScopeFaults(
   source: string,
@@ -40,7 +40,7 @@ export function findScopeFaults(
   const lineAt = (i: number): number => source.slice(0, tokens[i]?.index ?? 0).split("\n").length;
   const frames: Frame[] = [{ opener: "file", isFunction: true, names: [] }];
   const faults: ScopeFault[] = [];
-  /** The variables of a loop whose `do` has not followed yet. */
+  /** The variables of a loop until its `do` is reached. */
   let ofLoop: readonly string[] = [];
   let highest = 0;
 
@@ -58,7 +58,7 @@ export function findScopeFaults(
       faults.push({ line: lineAt(i), fault: `${name} is local variable ${count} of its function` });
     }
   }
-  /** Returns the names of a list that begins at the token `i`, and the index after the list. */
+  /** Returns the names in the list that begins at the token `i`, and the index of the token after the list. */
   function namesFrom(i: number): readonly [readonly string[], number] {
     const names: string[] = [];
     while (isName(text(i))) {

@@ -51,7 +51,7 @@ export async function startMachineProxy(kind: ProxyName, { folder, ca, upstream 
   return {
     http,
     https,
-    /** URLs that forward bytes to the proxy with TLS, from the address of the client. */
+    /** Plain URLs whose connections are forwarded to the proxy over TLS, from the address of the client. */
     plain: { hooks: plain.url, dashboard: plainDashboard.url },
     async stop(): Promise<void> {
       plain.close();
@@ -68,7 +68,7 @@ interface Ports {
   readonly upstream: MachineProxyOptions["upstream"];
 }
 
-/** Returns a configuration with the ports of a test. */
+/** Returns a configuration of the proxy in which the ports are those of a test. */
 function adapted(file: string, { upstream }: Ports, changes: readonly (readonly [string, string])[]): string {
   const ports: readonly (readonly [string, string])[] = [
     ["127.0.0.1:8080", `127.0.0.1:${upstream.hooks}`],
@@ -122,7 +122,7 @@ async function startNginx(root: string, ports: Ports): Promise<ChildProcess> {
   return spawn(await findNginx(), ["-c", file, "-p", root], { stdio: "ignore" });
 }
 
-/** Opens a loopback port that forwards bytes over TLS, from the address of the client. */
+/** Opens a loopback port, and forwards its connections over TLS, from the address of the client. */
 async function removeTls(port: number, ca: TestCa, servername: string) {
   const sockets = new Set<Socket>();
   const server = createServer((near) => {

@@ -5,7 +5,7 @@ import { freePort } from "./processes";
 import { until } from "./wait";
 
 export interface ReceivedMail {
-  /** Recipients in the envelope, not in the headers. */
+  /** Recipients in the SMTP envelope, which the headers need not contain. */
   readonly to: readonly string[];
   readonly raw: string;
 }
@@ -31,7 +31,7 @@ export async function startMailServer({ login }: MailServerOptions = {}) {
   const sockets = new Set<Socket>();
   let behaviour: MailBehaviour = "accept";
   let running: SMTPServer | undefined;
-  // The server restarts on the same port. Ports from `freePort` are not given to other processes in the meantime.
+  // The server can restart on the same port, because no other process gets a port from `freePort` in the meantime.
   const port = await freePort();
 
   const refusalAt = (where: "sender" | "recipient" | "message", to = ""): Error | undefined => {

@@ -19,7 +19,7 @@ interface Shard {
 const LEASE_MS = 4_000;
 const LATENCY_MS = 40;
 
-/** Returns the number of an entry within its workspace, as `append` returned it. */
+/** Returns the number that `append` gave an entry within its workspace. */
 export function numberOf({ event }: LogEntry): number {
   return Number(event.toString());
 }
@@ -28,7 +28,7 @@ function toEntry(entryId: string, attempt: number, workspaceId: string, number: 
   return { entryId, attempt, workspaceId, receivedAtMs: 0, event: Buffer.from(String(number)) };
 }
 
-/** Divides entries into those that fit in the window, and those that are parked. */
+/** Divides entries into those that fit into the window, and those that are parked. */
 export function divide<Entry extends ParkedEntry>(entries: readonly Entry[], share: WindowShare | undefined) {
   if (share === undefined) return { fitting: entries, parked: undefined };
   const counts = new Map(share.counts);
@@ -121,7 +121,7 @@ export function createMemoryFollowLog(shardOf: Readonly<Record<string, number>>)
         if (isAway()) throw new StoreUnavailable("unavailable");
         const result = effect();
         await pause();
-        // The call has taken effect, but the caller gets no answer.
+        // If the log is unavailable now, the call has taken effect, but the caller gets no answer.
         if (isAway()) throw new StoreUnavailable("unavailable");
         return result;
       }

@@ -5,8 +5,8 @@ export interface ReadMetric {
   readonly help: string;
   type: string;
   /**
-   * The values by their labels as printed, e.g. `call="poll",answer="page"`. For a histogram, the suffix of the
-   * name, e.g. `_bucket`, precedes the labels.
+   * The values, by their labels as printed, e.g. `call="poll",answer="page"`. For a histogram, the suffix of the name,
+   * e.g. `_bucket`, precedes the labels.
    */
   readonly values: Map<string, number>;
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 
 export interface MountedFile {
   readonly path: string;
-  /** Replaces the content as kubelet does: the link `..data` then points to another folder. */
+  /** Replaces the content as kubelet does: afterwards, the link `..data` points to another folder. */
   swap(text: string): void;
-  /** Replaces the content as an editor does: another file takes over the name. */
+  /** Replaces the content as an editor does: a new file is renamed to the file's name. */
   replace(text: string, mode?: number): void;
   remove(): void;
 }

@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import ipaddr from "ipaddr.js";
 
-/** IPv4 and IPv6 addresses, or an error. "silence" means that the server never answers. */
+/** IPv4 and IPv6 addresses, or the code of an error. "silence" means that the server never answers. */
 export type NameAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 /**
@@ -71,7 +71,7 @@ function readQuestion(packet: Buffer): { name: string; typeNumber: number; end: 
     labels.push(packet.toString("latin1", at + 1, at + 1 + length));
     at += 1 + length;
   }
-  // After the name: a zero byte, two bytes for the type, and two bytes for the class.
+  // The name is followed by a zero byte, two bytes for the type, and two bytes for the class.
   return { name: labels.join(".").toLowerCase(), typeNumber: packet.readUInt16BE(at + 1), end: at + 5 };
 }
 
@@ -83,7 +83,7 @@ function writeAnswer(asked: Buffer, typeNumber: number, answer: Exclude<NameAnsw
   const header = Buffer.from(asked.subarray(0, HEADER_BYTES));
   const isRecursionDesired = header.readUInt16BE(2) & 0x0100;
   const rcode = RCODES[typeof answer === "string" ? answer : "NOERROR"];
-  // Flags: a response, and recursion is available.
+  // The flags say that this is a response, and that recursion is available.
   header.writeUInt16BE(0x8080 | isRecursionDesired | rcode, 2);
   header.writeUInt16BE(wanted.length, 6);
   header.writeUInt32BE(0, 8);

@@ -5,15 +5,15 @@ import { freePort } from "./processes";
 import { until } from "./wait";
 
 /**
- * Starts a node exporter that sees one small disk, a file system of 1 MB in memory. The disk exists only in a
- * namespace of the exporter, so `run` runs its shell command there.
+ * Starts a node exporter that reports only one small disk, a file system of 1 MB in memory. The disk exists only in the
+ * exporter's mount namespace, so `run` runs its shell command in this namespace.
  */
 export async function startNodeExporter(folder: string) {
   const port = await freePort();
   const args = [
     "--collector.disable-defaults",
     "--collector.filesystem",
-    // Only the disk of the test: the disks of this machine may be full.
+    // The exporter reports only the disk of the test, because the disks of this machine may be full.
     "--collector.filesystem.fs-types-exclude=^[^t]",
     "--collector.filesystem.mount-points-exclude=^/(dev|mnt|proc|run|sys)",
     `--web.listen-address=127.0.0.1:${port}`,
@@ -40,7 +40,7 @@ export async function startNodeExporter(folder: string) {
   });
   return {
     address: `127.0.0.1:${port}`,
-    /** Runs a line of shell; `$DISK` is the folder of the disk. */
+    /** Runs a shell command in which `$DISK` is the folder of the disk. */
     run: (line: string): void => void child.stdin.write(`${line}\n`),
     async close(): Promise<void> {
       child.stdin.end();

@@ -4,11 +4,11 @@ import * as fc from "fast-check";
 import type { OpenApiDocument, Schema } from "../../edge/openapi/shape";
 import { ANY_CHARACTER } from "./for-all";
 
-/** @param closed whether objects may have only documented fields */
+/** @param closed whether validators also reject undocumented fields */
 export function contractOf(document: OpenApiDocument, closed = false) {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false, logger: false });
   addFormats.default(ajv);
-  // In the document, `x-well-formed` is only an annotation. Here it is also checked.
+  // In the document, `x-well-formed` is only an annotation. These tests also check it.
   ajv.addKeyword({
     keyword: "x-well-formed",
     type: "string",
@@ -85,11 +85,11 @@ export function inboundEvents({ components: { schemas } }: OpenApiDocument): fc.
 
 type Components = Readonly<Record<string, Schema>>;
 
-/** Strings that are just inside or just outside a limit. */
+/** Edge cases of strings: some are just valid, others just invalid. */
 const EDGES = fc.constantFrom("dm", "dm:", "DM:u1", " dm:u1", "", "\u0000");
 const PLAIN = fc.oneof(fc.string({ unit: ANY_CHARACTER }), EDGES);
 
-/** Generates values that a schema of the document allows, many of them at the limits of the schema. */
+/** Generates values that a schema of the document allows. Many of the values are at the limits of the schema. */
 function valuesOf(schema: Schema, components: Components): fc.Arbitrary<unknown> {
   const { $ref, type, enum: choices, oneOf, anyOf, properties, required = [], items } = schema;
   const nested = (each: Schema) => valuesOf(each, components);

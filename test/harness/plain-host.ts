@@ -9,7 +9,7 @@ export interface Host {
   close(): Promise<unknown>;
 }
 
-/** Serves a handler over HTTP with Node's own server. */
+/** Serves a request handler over HTTP with Node's own server, without a framework. */
 export async function plainHost(handler: Handler): Promise<Host> {
   const server: Server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

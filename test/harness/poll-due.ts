@@ -4,8 +4,8 @@ import { connectRedis } from "../../core/store/redis/redis";
 export type PollDue = Awaited<ReturnType<typeof openPollDue>>;
 
 /**
- * Opens the store of a running service, to read and change the times at which workspaces become failing. So tests do
- * not have to wait 5 minutes.
+ * Opens the store of a running service, to read and change the times at which workspaces become failing. Tests can
+ * change these times instead of waiting for 5 minutes.
  */
 export async function openPollDue({ url }: { readonly url: string }) {
   const redis = await connectRedis({ url, onError: () => undefined });

@@ -102,10 +102,10 @@ export async function freePort(protocol: "tcp" | "udp4" = "tcp"): Promise<number
 }
 
 /**
- * Starts dist/<name>/main.js of a release. The process's environment has only `PATH`, `HEALTH_LISTEN` and the variables in
- * `environment`. Rejects with the output on stderr when the process exits before it is ready.
+ * Starts dist/<name>/main.js of a release. The process's environment contains only `PATH`, `HEALTH_LISTEN` and the
+ * variables in `environment`. Rejects with the output on stderr when the process exits before it is ready.
  *
- * @param when the end of the log line after which the process counts as started
+ * @param when the end of the log line that shows that the process has started
  */
 export function startProcess(
   name: "core" | "edge" | "demo/game" | "demo/chat",

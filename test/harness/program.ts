@@ -29,7 +29,7 @@ export function startProgram(
     type: (line: string) => void child.stdin.write(`${line}\n`),
     /** Closes the program's input. */
     end: () => void child.stdin.end(),
-    /** Sends a signal that does not end the program. */
+    /** Sends a signal that the program is expected to survive. */
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
     /** Stops the program. Returns the exit code, or null when a signal ended the program. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {

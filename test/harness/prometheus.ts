@@ -23,7 +23,7 @@ export const ALERT_RULES = parse(
 ) as RuleFile;
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-/** Tests divide durations by this number, within the bounds below, which are in seconds. */
+/** Tests divide durations by this number. `WINDOW` and `WAIT` limit the results, in seconds. */
 const FASTER = 30;
 const WINDOW = { least: 4, most: 10 };
 const WAIT = { least: 2, most: 3 };
@@ -35,8 +35,8 @@ function shorten(duration: string, { least, most }: { least: number; most: numbe
 }
 
 /**
- * Returns the rules with shorter durations: those of `for`, and the windows of expressions, e.g. `[5m]`. Nothing else
- * differs: an expression has the same metrics, functions and thresholds.
+ * Returns the rules with shorter values of `for`, and with shorter windows in expressions, e.g. `[5m]`. Metrics,
+ * functions and thresholds stay the same.
  */
 export function fasterRules({ groups }: RuleFile): RuleFile {
   const faster = (rule: AlertRule): AlertRule => ({
@@ -101,7 +101,7 @@ export async function startPrometheus(folder: string, rules: RuleFile) {
       }>("alerts");
       return new Set(alerts.flatMap(({ state, labels }) => (state === "firing" ? [labels.alertname] : [])));
     },
-    /** Returns the values that a query has now. */
+    /** Returns the current results of a query. */
     async query(text: string): Promise<readonly number[]> {
       const { result } = await ask<{ result: readonly { readonly value: readonly [number, string] }[] }>(
         `query?query=${encodeURIComponent(text)}`,

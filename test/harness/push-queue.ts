@@ -20,7 +20,7 @@ export const deliveryOf = (
   address: "127.0.0.1",
 });
 
-/** Returns functions that use a store's push queues in the role of a core that holds the leases of all shards. */
+/** Returns functions that use a store's push queues like a core that holds the leases of all shards. */
 export function pushQueueOf(store: TestStore) {
   const shardOf = ({ id }: Pick<Workspace, "id">): number => store.keys.shard(id);
   /** Acquires or renews the lease of a shard. */

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { HANG_MS } from "./wait";
 
-/** An HTTP answer. The names of `headers` are in lower case. */
+/** An HTTP answer. In `headers`, the names of header fields are in lower case. */
 interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,8 +10,8 @@ interface RawAnswer {
 
 /**
  * Opens a connection, sends `write`, and returns the answers. If `write` is a function, it is called with the socket.
- * @param until number of answers after which the client closes its side; by default, the client waits until the
- * server closes the connection
+ * @param until number of answers after which the client closes its side of the connection; by default, the client waits
+ * until the server closes it
  * @param from local address to send from
  */
 export function exchange(

@@ -2,8 +2,8 @@ import type { Page } from "playwright-core";
 import { untilStill } from "./browser";
 
 /**
- * Returns the elements that a reader sees before an element that precedes them in the document: below each other in one
- * column, or beside each other in one row.
+ * Returns the elements that a reader sees before an element that precedes them in the document. In a column, readers
+ * see the upper element first; in a row, the left one.
  */
 const OUT_OF_ORDER = `[...document.querySelectorAll("body *")].flatMap((parent) => {
   const children = [...parent.children].filter((child) => {
@@ -20,7 +20,9 @@ const OUT_OF_ORDER = `[...document.querySelectorAll("body *")].flatMap((parent) 
   });
 })`;
 
-/** Numbers the elements that the keyboard should reach, moves the focus to the first, and returns how many there are. */
+/**
+ * Numbers the elements that the keyboard should reach, moves the focus to the first of them, and returns their count.
+ */
 const NUMBER_STOPS = `(() => {
   for (const each of document.querySelectorAll("[data-stop]")) delete each.dataset.stop;
   const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']");
@@ -50,7 +52,10 @@ async function tabThrough(page: Page): Promise<{ readonly stops: number; readonl
 
 type Size = Readonly<Record<"width" | "height", number>>;
 
-/** Fails if the page shows elements in another order than the document, in a window of any of these sizes. */
+/**
+ * Fails if the page, in a window of any of these sizes, shows elements in an order that differs from the document's
+ * order.
+ */
 export async function expectInOrder(page: Page, sizes: readonly Size[]): Promise<void> {
   for (const size of sizes) {
     await page.setViewportSize(size);

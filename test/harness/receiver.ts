@@ -22,11 +22,11 @@ export interface ReceivedRequest {
   /** The server name of the TLS handshake (SNI). */
   readonly servername: string | undefined;
   readonly isResumed: boolean;
-  /** The number of requests so far with this `Service-Event-Id`: 1 for the first. */
+  /** The number of requests so far with this `Service-Event-Id`, including this request. */
   readonly attempt: number;
 }
 
-/** A TCP connection; `closedAt` is a value of `performance.now()`. */
+/** A TCP connection to the receiver; `closedAt` is a value of `performance.now()`. */
 interface Connection {
   readonly number: number;
   readonly tcp: Socket;
@@ -41,10 +41,10 @@ export type Welcome = "serve" | "silence" | "reset" | "close" | "garbage" | "dri
 export interface ReceiverOptions {
   /** The TLS certificate; without a certificate, the receiver serves plain HTTP. */
   readonly certificate?: Certificate;
-  /** DNS names and IP addresses of the receiver; by default only `host`. */
+  /** DNS names and IP addresses of the receiver; by default, only the address in `host`. */
   readonly names?: readonly string[];
   readonly host?: string;
-  /** The port; by default a free port. */
+  /** The port on which the receiver listens; by default, a free port. */
   readonly port?: number;
   readonly tls?: SecureContextOptions;
 }
@@ -64,8 +64,8 @@ export async function startReceiver(options: ReceiverOptions = {}) {
   let welcome: Welcome = "serve";
   let behaviourFor: (request: ReceivedRequest) => Behaviour = () => status(204);
 
-  // This server does not listen: the TCP server below passes each connection to it. For such connections, Node enforces
-  // `keepAliveTimeout`, but not the timeouts for headers and requests.
+  // This server does not listen: the TCP server below passes each connection to it. For connections that are passed on,
+  // Node enforces `keepAliveTimeout`, but not the timeouts for headers and requests.
   const http = createServer({ keepAliveTimeout: 60_000 }, (incoming, response) => {
     const [at, atEpochMs, stream] = [performance.now(), Date.now(), incoming.socket];
     const connection = open.get(stream);
@@ -101,7 +101,7 @@ export async function startReceiver(options: ReceiverOptions = {}) {
       open.delete(stream);
     });
     if (welcome === "serve") return void http.emit("connection", stream);
-    // The socket must be read. Otherwise, Node does not notice that the client has closed the connection.
+    // Node notices that the client has closed the connection only if the socket is read.
     tcp.resume();
     if (welcome === "reset") tcp.resetAndDestroy();
     if (welcome === "close") tcp.end();

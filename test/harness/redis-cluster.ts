@@ -13,8 +13,8 @@ const MASTERS = 3;
 const NODES = 2 * MASTERS;
 const SLOTS = 16_384;
 /**
- * With these settings, failover is quick and affects only the slots of one master. A disk that is briefly slow does not
- * cause a failover.
+ * With these settings, a failover is quick and affects only the slots of one master, and a short delay of the disk does
+ * not cause a failover.
  */
 const CLUSTER = [
   "cluster-enabled yes",

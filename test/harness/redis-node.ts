@@ -19,8 +19,8 @@ interface RedisNodeOptions {
 }
 
 /**
- * All clients are duplicates of this one: the library takes 40 ms to create a client, but almost no time to duplicate
- * one.
+ * All clients are duplicates of this client: the library takes 40 ms to create a client, but almost no time to
+ * duplicate one.
  */
 const TEMPLATE = createClient({ RESP: 2 });
 
@@ -98,7 +98,7 @@ async function startRedisNode(folder: string, { lines, password = "", isSentinel
     async info(field: string): Promise<string> {
       return new RegExp(`^${field}:(.*?)\r?$`, "m").exec(String(await command("INFO")))?.[1] ?? "";
     },
-    /** Kills the server, as a crash would. The files of the server stay. */
+    /** Kills the server, as a crash would. The server's files are kept. */
     async kill() {
       if (hasEnded(child)) return;
       const exited = once(child, "exit");

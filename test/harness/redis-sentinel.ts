@@ -12,7 +12,7 @@ interface TestSentinelOptions {
 
 const NAME = "events";
 const SENTINELS = 3;
-/** Milliseconds between the checks and messages of sentinels. The defaults are up to 10 seconds. */
+/** Milliseconds between the checks and messages of sentinels. By default, sentinels wait up to 10 seconds. */
 const QUICK = "info-period 500 publish-period 500 ask-period 250 ping-period 250".split(" ");
 
 /** Starts a master and a replica that three sentinels monitor. */
@@ -30,7 +30,7 @@ export const startTestSentinel = ({
     async function startSentinel(): Promise<RedisNode> {
       const lines = [
         `sentinel monitor ${NAME} 127.0.0.1 ${first.port} 2`,
-        // A slow disk blocks a healthy server for less time than this.
+        // This time is longer than a slow disk can block a healthy server.
         `sentinel down-after-milliseconds ${NAME} 2000`,
         `sentinel failover-timeout ${NAME} 6000`,
         password && `sentinel auth-pass ${NAME} ${password}`,

@@ -20,9 +20,12 @@ interface RigOptions {
   readonly edges?: number;
   readonly settings?: Readonly<Record<string, string>>;
   readonly settingsOf?: (place: number) => Readonly<Record<string, string>>;
-  /** The folder of the release of the cores, or of each core; by default, the release under test. */
+  /**
+   * The folder of the built release that all cores run, or one folder for each core; by default, the release under
+   * test.
+   */
   readonly release?: string | readonly string[];
-  /** The same for the edges; by default, as for the cores. */
+  /** The folder or folders of the release that the edges run; by default, the value of `release`. */
   readonly edgeRelease?: string | readonly string[];
 }
 
@@ -31,8 +34,8 @@ export type Rig<R extends RigRedis = RigRedis> = Awaited<ReturnType<typeof start
 const BRIDGE = "bridge.test";
 
 /**
- * Starts the whole service in real processes, with a bridge that receives pushes. Tests can break the parts of
- * the service.
+ * Starts the whole service as real processes, with a bridge that receives pushes. Tests can kill, suspend or restart
+ * each process.
  */
 export async function startRig<R extends RigRedis>(startRedis: () => Promise<R>, options: RigOptions = {}) {
   const closers: (() => unknown)[] = [];

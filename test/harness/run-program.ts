@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-/** Runs a program of dist with `settings` and no other settings, and waits until the program exits. */
+/** Runs a program from dist with only these `settings`, and waits until the program exits. */
 export async function runProgram(
   name: string,
   settings: Readonly<Record<string, string>>,

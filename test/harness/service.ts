@@ -5,7 +5,7 @@ import { startCore, startEdge, type RunningProcess, type TestProcess } from "./p
 import { startTestRedis, type TestRedis } from "./redis";
 import { createWorkspaceApi, type CreateInit, type WorkspaceApi } from "./workspace-api";
 
-/** The whole service in real processes: Redis, core, an edge, and clients of core. */
+/** The whole service as real processes (Redis, core and an edge), and clients of core. */
 export interface Service {
   readonly redis: { readonly url: string };
   readonly core: RunningProcess;
@@ -15,7 +15,7 @@ export interface Service {
   readonly url: string;
 }
 
-/** A separate service for one test file. The file may stop, kill and configure its parts. */
+/** A separate service for one test file. The file may stop, kill and configure the parts of the service. */
 export interface TestService extends Service {
   readonly redis: TestRedis;
   readonly core: TestProcess;
@@ -24,8 +24,8 @@ export interface TestService extends Service {
 }
 
 /**
- * Starts a service. A test file that does not stop, kill or configure a part of it should call `sharedService`
- * instead.
+ * Starts a service. A test file that does not stop, kill or configure any part of the service should call
+ * `sharedService` instead.
  */
 export async function startService(
   environment: {

@@ -6,7 +6,7 @@ import { ROOT } from "./compose-file";
 
 const CLI_MAIN = join(ROOT, "dist/cli/main.js");
 
-/** The answers without which `setup` cannot run. */
+/** The options that `setup` requires: the host names for bridges and for the dashboard. */
 export const HOSTS = ["--hooks", "hooks.example.com", "--dashboard", "games.example.com"] as const;
 
 /** Runs `chat-bridge setup` with the folder `root` in place of the machine's root. */
@@ -21,7 +21,7 @@ export function setUp(
   return { status, stdout, stderr };
 }
 
-/** Reads the files of a unit: its command line and its settings, with the paths of this machine. */
+/** Reads the command line and the settings of a systemd unit, and translates their paths to those of this machine. */
 export class Unit {
   readonly #root: string;
   readonly #text: string;
@@ -31,13 +31,13 @@ export class Unit {
     this.#text = readFileSync(join(root, "etc/systemd/system", name), "utf8");
   }
 
-  /** Returns the last value of a setting. */
+  /** Returns the last value of an entry in the unit file. */
   value(name: string): string {
     const values = [...this.#text.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))];
     return values.at(-1)?.[1] ?? "";
   }
 
-  /** The command line. The release is this repository, and Node is the Node of the tests. */
+  /** The unit's command line, which runs this repository with the tests' version of Node. */
   get command(): readonly [string, ...string[]] {
     const [program = "", ...args] = this.#located(this.value("ExecStart")).split(" ");
     return [program === "/usr/bin/node" ? process.execPath : program, ...args];

@@ -11,7 +11,7 @@ const SHARDS = 16;
 export async function watchLeases(redisUrl: string, group = "!cores") {
   const redis = await connectRedis({ url: redisUrl, onError: () => undefined });
 
-  /** Returns an array with the token of each shard's holder, or undefined for a free shard. */
+  /** Returns an array of the token of each shard's holder; undefined for a shard without a holder. */
   const holders = () =>
     Promise.all(
       Array.from({ length: SHARDS }, async (_, shard) => {

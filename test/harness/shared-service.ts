@@ -57,8 +57,8 @@ async function deleteGroups({ workspaces }: CoreClients): Promise<void> {
 }
 
 /**
- * Returns an object, and registers a hook that creates a workspace and stores its id and secret in the object. The hook
- * runs before all tests, or before each test.
+ * Returns an object, and registers a hook that creates a workspace and stores its id and secret in this object. The
+ * hook runs before all tests of the file, or before each test.
  */
 export function freshWorkspace({ workspaces }: Service, before: jest.Lifecycle = beforeAll): TestWorkspace {
   const workspace = { id: "", secret: "" };

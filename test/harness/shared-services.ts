@@ -46,7 +46,7 @@ async function startShared(folder: string, ca: TestCa, worker: string): Promise<
 
 /** Writes all later output of a process to a file, so that every worker can read the output. */
 function share({ port, healthPort, pid, child, log }: TestProcess, file: string): SharedProcess {
-  // A worker may read the file immediately, but the stream would create the file only a little later.
+  // A worker may read the file immediately, before the stream would create it.
   writeFileSync(file, "");
   const stream = createWriteStream(file, { flags: "a" });
   child.stdout?.pipe(stream, { end: false });

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
-/** Starts a TCP server that sends `greeting` to each client, and nothing else. `close` also closes the connections. */
+/**
+ * Starts a TCP server that sends only `greeting` to each client, and never answers. `close` also closes the
+ * connections.
+ */
 export async function startSilentServer(greeting = "") {
   const accepted: Socket[] = [];
   const server = createServer((socket) => {

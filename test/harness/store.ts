@@ -23,8 +23,8 @@ import { startTestRedis, type TestRedis } from "./redis";
 const SHARDS = 16;
 
 /**
- * A core's store, and a separate Redis connection. Over this connection, tests read stored data, and write data as if
- * core had stored it earlier.
+ * A core's store, and a separate Redis connection. Over this connection, tests read stored data, and write data in the
+ * form in which core stores it.
  */
 export type TestStore = Awaited<ReturnType<typeof openTestStore>>;
 

@@ -12,7 +12,7 @@ export type TestCa = ReturnType<typeof openTestCa>;
 const EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 /** Days for which a certificate of the CA is valid. */
 export const DAYS_VALID = 2;
-/** A service that trusts the CA must not report that the CA expires soon. */
+/** Days for which the CA is valid: long enough that a service does not report that the CA expires soon. */
 export const CA_DAYS_VALID = 30;
 
 /**
@@ -58,7 +58,7 @@ export function openTestCa(caFolder: string) {
       openssl("req", "-x509", ...EC_KEY, ...output(paths), "-days", String(DAYS_VALID), ...described(names));
       return readCertificate(paths);
     },
-    /** Removes the folder. Certificates that were already read stay usable. */
+    /** Removes the folder. Programs that have already read their certificates can still use them. */
     close: () => rmSync(caFolder, { recursive: true, force: true }),
   };
 }

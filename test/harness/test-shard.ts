@@ -27,7 +27,7 @@ export const OK: PushOutcome = { ok: true, status: 204, latencyMs: 1, address: u
 export const REFUSED: PushOutcome = { ...OK, ok: false, status: 500, failure: "status", detail: "" };
 export const TIMEOUT: PushOutcome = { ...REFUSED, status: undefined, failure: "timeout" };
 
-/** Returns event `number` as the queue returns it. */
+/** Returns the event with the given number, as a read of the push queue returns it. */
 export const queued = (number: number, fields: Partial<QueuedPush> = {}): QueuedPush => ({
   entryId: `${number}-0`,
   workspaceId: WORKSPACE.id,
@@ -59,7 +59,7 @@ export interface Dated {
   readonly atMs: number;
 }
 export interface Attempt extends Dated {
-  /** The number of this attempt among the attempts for its event, from 1. */
+  /** The number of this attempt to push the event: 1 for the first attempt. */
   readonly number: number;
   readonly url: string;
 }
@@ -69,22 +69,22 @@ export type TestShard = ReturnType<typeof createShard>;
 /** Creates the real dispatcher of a shard on jest's fake clock, with a store and a bridge that the test controls. */
 export function createShard() {
   const world = {
-    /** "forgotten": Redis has lost the lease. "away": reads of the queue fail. */
+    /** "held": reads of the queue work. "forgotten": Redis has lost the lease. "away": reads of the queue fail. */
     lease: "held" as "held" | "forgotten" | "away",
     queue: [queued(1)],
-    /** Milliseconds by which the service clock is ahead because of simulated jumps. */
+    /** Milliseconds by which the service clock is ahead, because the test simulated a jump of the clock. */
     clockMs: 0,
     /** Whether the lease has expired although its timer has not fired yet. */
     isOver: false,
     workspace: WORKSPACE as Workspace | "away" | "gone",
     /**
-     * The versions of workspaces' records that the queue returns. At first, the stored workspace and the cached
-     * workspace both have version 1.
+     * The current versions of workspaces' records, which each read of the queue returns. At first, the stored workspace
+     * and the cached workspace both have version 1.
      */
     versions: new Map<string, number>(),
     /** Ids of the workspaces whose secrets cannot be decrypted. */
     unreadable: new Set<string>(),
-    /** The workspace that the store has cached, if any. */
+    /** The workspace in the store's cache, if any. */
     recalled: undefined as Workspace | undefined,
     records: "taken" as "taken" | "away" | "refused",
     /** The store's answer when core records that an event is held. */
@@ -101,7 +101,7 @@ export function createShard() {
   const runs: Promise<void>[] = [];
   const holds: { readonly stopping: AbortController; readonly lost: AbortController }[] = [];
   const wakes = new Set<(shard: number) => void>();
-  // Answers all unanswered attempts at the end of a test.
+  // At the end of a test, `answerRest` answers all attempts that are still unanswered.
   let answerRest = (_outcome: PushOutcome): void => {};
   const ended = new Promise<PushOutcome>((resolve) => (answerRest = resolve));
 

@@ -6,7 +6,7 @@ import { until } from "./wait";
 
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const RESULTS = { resultTypes: ["violations"] };
-/** Only axe's rules about colors depend on the theme, so axe checks all other rules only in the light theme. */
+/** Only axe's rules about colors depend on the theme, so axe checks the other rules only in the light theme. */
 const AXE_OPTIONS = {
   dark: { ...RESULTS, runOnly: ["color-contrast", "link-in-text-block"] },
   light: RESULTS,
@@ -43,7 +43,7 @@ export async function expectUsable(page: Page, name: string, sizes = [PHONE, DES
 
 /**
  * Returns an expression that is true when the page has applied a theme. The styles of most pages depend on the media
- * query alone. The script of the API reference also sets a class, in a later frame.
+ * query alone. On the page of the API reference, a script also sets a class in a later frame.
  */
 function hasTheme(theme: "dark" | "light"): string {
   const isDark = String(theme === "dark");

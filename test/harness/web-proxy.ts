@@ -9,15 +9,15 @@ export interface WebProxyOptions {
   readonly certificate?: Pick<Certificate, "key" | "cert">;
   /** The address on which the proxy listens, by default a loopback address. */
   readonly host?: string;
-  /** The port to which the proxy forwards; undefined for a proxy that always answers by itself. */
+  /** The port to which the proxy forwards; undefined for a proxy that answers every request by itself. */
   readonly to?: number;
-  /** Answers a request. Returns whether it did; otherwise the proxy forwards the request. */
+  /** Returns true if this function answers the request. If it returns false, the proxy forwards the request. */
   answer?(request: IncomingMessage, response: ServerResponse): boolean;
   /** The headers that the proxy adds, by default those of a correct proxy. */
   forwarded?(request: IncomingMessage): Readonly<Record<string, string>>;
 }
 
-/** Starts a reverse proxy on a free loopback port, with the faults of its options. */
+/** Starts a reverse proxy on a free loopback port. Its options can make the proxy faulty. */
 export async function startWebProxy({
   certificate,
   host = "127.0.0.1",

@@ -17,15 +17,15 @@ interface Report {
 
 /** Seconds that a round lasts. */
 const ROUND = 3_600;
-/** Moves the clock of the fake core over the end of a round. */
+/** Advances the clock of the fake core past the end of a round. */
 const OVER = { advance: "1 h" };
 
-/** A game of the guides that asks for a word, and lets members guess it. */
+/** An example game from the guides: one member enters a word, and the other members guess the word. */
 export interface WordGame {
-  /** The game's name: the first word of its commands. */
+  /** The game's name, which is the first word of each of its commands. */
   readonly name: string;
   readonly core: FakeCore;
-  /** Starts the game with a store, which several calls can name. The game's clock is ahead by `aheadSeconds`. */
+  /** Starts the game. Calls with the same `store` share their state. The game's clock is ahead by `aheadSeconds`. */
   readonly start: (store: string, roundSeconds: number, aheadSeconds: number) => Program;
 }
 
@@ -67,14 +67,17 @@ function chatOf({ name, core, start }: WordGame) {
   };
 }
 
-/** Checks that the game broke no rule, and that core gave no other advice than the given codes. */
+/** Fails if the fake core reports that the game broke a rule, or reports a finding whose code is not in `codes`. */
 async function expectGoodReport(chat: ReturnType<typeof chatOf>, codes: readonly string[] = []) {
   const { broken, findings } = await chat.report();
   const others = findings.filter(({ code }) => !codes.includes(code));
   expect({ broken, others }).toEqual({ broken: 0, others: [] });
 }
 
-/** Plays a round with core's faults: a repeated event, a lost stream, an outage, and a crash before publishing. */
+/**
+ * Plays a round while the fake core simulates faults: a repeated event, a lost stream, an outage, and a crash before
+ * publishing.
+ */
 export async function playWithFaults(game: WordGame): Promise<void> {
   const chat = chatOf(game);
   await chat.call("POST", "/reset", {});
@@ -129,7 +132,10 @@ export async function playWithFaults(game: WordGame): Promise<void> {
   await expectGoodReport(chat, ["stale-event"]);
 }
 
-/** Lets a round end in two processes that share a store, after the process that started the round was killed. */
+/**
+ * Kills the process that started a round, and starts two processes with the same store. Fails unless they end the round
+ * once.
+ */
 export async function endRoundInSecondProcess(game: WordGame): Promise<void> {
   const chat = chatOf(game);
   await chat.call("POST", "/reset", {});
@@ -145,7 +151,8 @@ export async function endRoundInSecondProcess(game: WordGame): Promise<void> {
 }
 
 /**
- * Lets members guess while the game is down over the ends of two rounds: in time in one channel, too late in the other.
+ * Stops the game until two rounds have ended. Meanwhile, members guess in time in one channel, and too late in the
+ * other.
  */
 export async function guessWhileTheGameIsDown(game: WordGame): Promise<void> {
   const chat = chatOf(game);
@@ -168,7 +175,10 @@ export async function guessWhileTheGameIsDown(game: WordGame): Promise<void> {
   await expectGoodReport(chat);
 }
 
-/** Lets the store fail until the function that `failStore` returns is called. The game handles the event then. */
+/**
+ * Makes the store fail with `failStore`, which returns a function that repairs the store. Fails unless the game handles
+ * an event after the repair.
+ */
 export async function survivesFailingStore(
   game: WordGame,
   failStore: (store: string) => Promise<() => Promise<void>>,
@@ -187,7 +197,10 @@ export async function survivesFailingStore(
   await expectGoodReport(chat);
 }
 
-/** Makes a workspace unknown to core for a while, as if it was disconnected: afterwards, the game still knows the round. */
+/**
+ * Makes a workspace unknown to core for a while, as if the workspace were disconnected. Fails unless the game still
+ * knows its round afterwards.
+ */
 export async function keepsStateOfDisconnected(game: WordGame): Promise<void> {
   const chat = chatOf(game);
   await chat.call("POST", "/reset", {});
@@ -211,8 +224,8 @@ export async function keepsStateOfDisconnected(game: WordGame): Promise<void> {
 }
 
 /**
- * Plays with a version of the game that fails when a member types "boom": core repeats the event four times, then the
- * game gives it up, and handles the event after it.
+ * Plays with a version of the game that fails when a member types "boom". Core redelivers this event four times. Then
+ * the game moves it to the dead letters, and handles the next event.
  */
 export async function giveUpAnEvent(game: WordGame): Promise<void> {
   const chat = chatOf(game);

@@ -12,8 +12,7 @@ export type CreateInit = Parameters<typeof CreateWorkspaceRequest.create>[0];
 export type UpdateInit = Parameters<typeof UpdateWorkspaceRequest.create>[0];
 
 /**
- * The methods of WorkspaceService, as functions that take the fields of a request. Each call sends an
- * operator's token.
+ * The methods of WorkspaceService, as functions that take the fields of a request and send an operator's token.
  */
 export type WorkspaceApi = ReturnType<typeof createWorkspaceApi>;
 

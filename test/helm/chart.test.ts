@@ -39,14 +39,14 @@ test("the chart and the project have the same version", () => {
   expect(chart).toMatchObject({ version, appVersion: version });
 });
 
-test("docs/kubernetes.md lists the defaults and the comments of all values", () => {
+test("docs/kubernetes.md lists all values of the chart with their defaults and comments", () => {
   const check = ["scripts/helm-values.mjs", "--check"];
   const { status, stderr } = spawnSync(process.execPath, check, { cwd: ROOT, encoding: "utf8" });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 });
 
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
-  test("helm lint --strict finds no fault", async () => {
+  test("helm lint --strict finds no fault in the chart", async () => {
     // `helm lint` has no option that simulates a cluster with the Prometheus Operator.
     const options = [
       ...valuesOf(example),
@@ -66,7 +66,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
-test("the schemas of Kubernetes reject an unknown field and a missing field", async () => {
+test("the validation with Kubernetes schemas detects an unknown field and a missing field", async () => {
   const [first] = (await render("single")).filter(({ kind }) => kind === "Deployment");
   expect(first).toBeDefined();
   const unknown = { ...first, spec: { ...first?.spec, replicaCount: 2 } };
@@ -77,7 +77,7 @@ test("the schemas of Kubernetes reject an unknown field and a missing field", as
 });
 
 describe("custom resources", () => {
-  /** Definitions of custom resources, from the releases of the projects that define them. */
+  /** Definitions of custom resources, downloaded from releases of the projects that define these resources. */
   const DEFINED_BY = [
     {
       find: findGatewayApi,
@@ -121,8 +121,8 @@ describe("custom resources", () => {
   }
 
   /**
-   * Copies a schema, and makes the copy forbid unknown fields, because `kubectl apply` rejects them by default. JavaScript
-   * has no `(?i)` in patterns, so the copy accepts only the case in the pattern.
+   * Returns a copy of a schema that forbids unknown fields, because `kubectl apply` rejects them by default. Removes
+   * `(?i)` from patterns, because JavaScript does not support it; so the copy's patterns are case-sensitive.
    */
   function closed(schema: AnySchemaObject): AnySchemaObject {
     return JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
@@ -143,7 +143,7 @@ describe("custom resources", () => {
     return validate === undefined ? `no schema of ${object.kind}` : validate(object);
   }
 
-  test("of every kind that the chart renders follow the schemas of the Gateway API and the Prometheus Operator", async () => {
+  test("custom resources of every kind that the chart renders follow the schemas of the Gateway API and the Prometheus Operator", async () => {
     const custom = (await render("everything")).filter(isCustom);
     expect(custom.map(({ kind }) => kind).toSorted()).toEqual([
       "GRPCRoute",
@@ -155,7 +155,7 @@ describe("custom resources", () => {
     for (const each of custom) expect(faultsOfCustom(each)).toBe("");
   });
 
-  test("with an unknown field or an invalid value do not follow the schemas", async () => {
+  test("custom resources with an unknown field or an invalid value do not follow the schemas", async () => {
     for (const each of (await render("everything")).filter(isCustom)) {
       const { spec } = each;
       expect(faultsOfCustom({ ...each, spec: { ...spec, hostname: "x" } as never })).not.toBe("");
@@ -166,7 +166,7 @@ describe("custom resources", () => {
   });
 });
 
-test("the PrometheusRule contains the alert rules of the repository, with their templates for Prometheus", async () => {
+test("the PrometheusRule contains exactly the rules of alerts.yml, including the placeholders that Prometheus fills in", async () => {
   const rules = parse(readFileSync(join(ROOT, "deploy/monitoring/prometheus/alerts.yml"), "utf8")) as object;
   const [rule] = (await render("everything")).filter(({ kind }) => kind === "PrometheusRule");
   expect(rule?.spec).toEqual(rules);
@@ -174,7 +174,7 @@ test("the PrometheusRule contains the alert rules of the repository, with their 
   expect(stringify(rules)).toContain("{{ $value | humanizePercentage }}");
 });
 
-test("Prometheus gives the metrics the job that the alert rules name", async () => {
+test("Prometheus adds to the metrics the job label that the alert rules expect", async () => {
   const objects = await render("everything");
   const { spec } = objects.find(({ kind }) => kind === "ServiceMonitor") ?? {};
   const { jobLabel, selector } = spec as unknown as {

@@ -51,8 +51,8 @@ const isAllowed = (rules: readonly Rule[] | undefined, end: End, port: number, p
   });
 
 /**
- * Returns the rules of all policies that select a pod. Throws if no policy does, because Kubernetes would then allow
- * all connections.
+ * Returns the rules of all policies that select a pod. Throws if no policy selects the pod, because Kubernetes would
+ * then allow all connections.
  */
 function rulesFor(
   manifests: readonly Manifest[],
@@ -92,14 +92,14 @@ const CALLERS = ["edge", "dashboard"];
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   const callers = CALLERS.filter((each) => example !== "cluster" || each !== "dashboard");
 
-  test("core reaches Redis, and edges and the dashboard do not", () => {
+  test("core can connect to Redis, but edges and the dashboard cannot", () => {
     for (const [server, port] of REDIS[example]) {
       expect(reaches(example, "core", server, port)).toBe(true);
       for (const each of callers) expect(reaches(example, each, server, port)).toBe(false);
     }
   });
 
-  test("edges, the dashboard and games reach core, and other pods do not", () => {
+  test("edges, the dashboard and games can connect to core, but other pods cannot", () => {
     for (const each of callers) {
       expect(reaches(example, each, pod(example, "core"), 50051)).toBe(true);
       expect(isReachedBy(example, "core", pod(example, each), 50051)).toBe(true);
@@ -111,7 +111,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     ).toBe(false);
   });
 
-  test("edges and the dashboard reach nothing but core and name servers", () => {
+  test("edges and the dashboard can connect only to core and to name servers", () => {
     const dns = inNamespace("kube-system", { "k8s-app": "kube-dns" });
     for (const each of callers) {
       expect(reaches(example, each, dns, 53, "UDP")).toBe(true);
@@ -123,7 +123,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("pushes of core reach public addresses, and no other addresses", () => {
+  test("core can send pushes only to public addresses", () => {
     const isPushed = (address: string) => reaches(example, "core", { address }, 443);
     expect(isPushed("93.184.215.14")).toBe(true);
     expect(isPushed("2606:2800:21f:cb07:6820:80da:af6b:8b2c")).toBe(true);
@@ -137,7 +137,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("only the monitoring pods reach the listener for metrics", () => {
+  test("only the monitoring pods can connect to the listener for metrics", () => {
     for (const each of ["core", ...callers]) {
       expect(isReachedBy(example, each, inNamespace("monitoring"), 8081)).toBe(true);
       expect(isReachedBy(example, each, STRANGER, 8081)).toBe(false);
@@ -155,7 +155,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
   });
 });
 
-test("the job of core.migrateTo reaches only Redis and name servers, and its policy exists before the job", async () => {
+test("the job of core.migrateTo can connect only to Redis and name servers, and its policy is created before the job", async () => {
   const manifests = await render("cluster", ["--set", "core.migrateTo=2"]);
   const job = one(manifests, "Job", "migrate");
   const migrate: End = { labels: job.spec.template.metadata.labels };
@@ -171,7 +171,7 @@ test("the job of core.migrateTo reaches only Redis and name servers, and its pol
   expect(weightOf(policy)).toBeLessThan(weightOf(job));
 });
 
-test("only the proxy reaches edges and the dashboard; the proxy reaches core only if games outside the cluster are allowed", () => {
+test("only the proxy can connect to edges and the dashboard; it can connect to core only if games outside the cluster are allowed", () => {
   const proxy = inNamespace("traefik");
   expect(isReachedBy("sentinel", "edge", proxy, 8080)).toBe(true);
   expect(isReachedBy("sentinel", "dashboard", proxy, 8082)).toBe(true);
@@ -183,7 +183,7 @@ test("only the proxy reaches edges and the dashboard; the proxy reaches core onl
   expect(isReachedBy("single", "edge", proxy, 8080)).toBe(false);
 });
 
-test("pushes reach the networks of PUSH_ALLOW, and only the ports that the values list", () => {
+test("core can send pushes to the networks in PUSH_ALLOW, but only to the ports that the values list", () => {
   expect(reaches("everything", "core", { address: "10.40.0.7" }, 443)).toBe(true);
   expect(reaches("everything", "core", { address: "10.41.0.5" }, 8443)).toBe(true);
   expect(reaches("everything", "core", { address: "10.41.0.6" }, 443)).toBe(false);
@@ -191,7 +191,7 @@ test("pushes reach the networks of PUSH_ALLOW, and only the ports that the value
   expect(reaches("single", "core", { address: "93.184.215.14" }, 9000)).toBe(true);
 });
 
-test("core reaches a mail server only if it sends emails", () => {
+test("core can connect to a mail server only if SMTP is configured", () => {
   expect(reaches("everything", "core", { address: "93.184.215.14" }, 587)).toBe(true);
   const [peers] = rulesFor(of("sentinel"), pod("sentinel", "core"), "egress").filter(({ ports }) =>
     ports.some(({ port }) => port === 587),

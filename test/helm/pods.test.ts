@@ -30,7 +30,7 @@ const settable = (component: string): readonly string[] =>
 const programOf = (component: string) => (component === "core" ? "core" : "edge");
 
 describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
-  test("each environment variable is set once, and is a setting of its program or is used in another variable", () => {
+  test("each environment variable is set only once; it is a setting of its program, or part of another variable's value", () => {
     for (const component of componentsOf(example)) {
       const { env } = containerOf(of(example), component);
       const names = env.map(({ name }) => name);
@@ -38,19 +38,19 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
       const parts = env.flatMap(({ value = "" }) =>
         [...value.matchAll(/\$\((\w+)\)/g)].map(([, name]) => name),
       );
-      // Kubernetes expands references only to variables that are defined before the value.
+      // Kubernetes expands a reference only if the referenced variable is defined before the variable that uses it.
       for (const part of parts) expect(names.indexOf(String(part))).toBeLessThan(names.indexOf("REDIS_URL"));
       const known = [...settingsOf(programOf(component)), ...parts, "NODE_OPTIONS"];
       expect(names.filter((name) => !known.includes(name))).toEqual([]);
     }
   });
 
-  test("all passwords, keys and tokens come from Secrets, and no other object contains one", () => {
+  test("all passwords, keys and tokens come from Secrets, and no other object contains any of them", () => {
     const secret = /^(?:SECRETS_KEY|CORE_TOKENS?|SMTP_URL|OPERATOR_EVENTS_SECRET|.*PASSWORD)$/;
     for (const component of componentsOf(example)) {
       const { env } = containerOf(of(example), component);
       const secrets = env.filter(({ name }) => secret.test(name));
-      // Tokens are files, which the process reads again when the Secret changes. No token is in the environment.
+      // Tokens are in files, not in the environment, because a process can read a file again when the Secret changes.
       expect(secrets.map(({ name }) => name)).not.toContainEqual(expect.stringMatching(/^CORE_TOKENS?$/));
       const { volumes } = one(of(example), "Deployment", component).spec.template.spec;
       const [, folder, file] = /^\/etc\/chat-bridge\/([a-z]+)\/([a-z-]+)$/.exec(tokenPathOf(env)) ?? [];
@@ -73,7 +73,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     expect(ofKind(of(example), "ConfigMap")).toEqual([]);
   });
 
-  test("only core gets the secrets of core, and the password of Redis", () => {
+  test("only core's pods get the secrets of core and the password of Redis", () => {
     for (const component of componentsOf(example).filter((each) => each !== "core")) {
       const pod = JSON.stringify(one(of(example), "Deployment", component));
       expect(pod).not.toMatch(/chat-bridge-core"|redis-password|redis-url|redis-ca|SECRETS_KEY|CORE_TOKENS/);
@@ -100,7 +100,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("new pods are spread without the pods that they replace, where Kubernetes can do that", async () => {
+  test("if the release of Kubernetes supports this, the spread of new pods over nodes does not count the pods that they replace", async () => {
     const keysIn = async (kubernetes: string) => {
       const text = await renderText(example, [], kubernetes);
       const all = parseAllDocuments(text).map((each) => each.toJS() as Manifest);
@@ -115,7 +115,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     expect(await keysIn("1.26")).toEqual(Array(4).fill("undefined"));
   });
 
-  test("each selector matches the pods of one process, and each port of a Service is a port of these pods", () => {
+  test("each selector matches the pods of one process, and each port of a Service is a port of the pods that it selects", () => {
     const deployments = ofKind(of(example), "Deployment");
     const selected = (selector: Record<string, string>) =>
       deployments.filter(({ spec }) => matches(selector, spec.template.metadata.labels));
@@ -150,7 +150,7 @@ describe.each(EXAMPLES)("with the values of the example %s,", (example) => {
     }
   });
 
-  test("no process runs as root, can write outside /tmp, has capabilities, or gets a service account token", () => {
+  test("no process runs as root, can write outside /tmp, has Linux capabilities, or gets a service account token", () => {
     for (const component of componentsOf(example)) {
       const { spec } = one(of(example), "Deployment", component).spec.template;
       expect(spec).toMatchObject({
@@ -189,7 +189,7 @@ test("there is one dashboard pod by default, and an update starts the new pod be
   expect(one(of("everything"), "Deployment", "dashboard").spec.replicas).toBe(2);
 });
 
-test("if there is an autoscaler, the chart does not set the number of pods", () => {
+test("if the values enable an autoscaler, the chart does not set the number of pods", () => {
   for (const component of ["core", "edge"]) {
     expect(one(of("single"), "Deployment", component).spec.replicas).toBe(2);
     expect(one(of("everything"), "Deployment", component).spec.replicas).toBeUndefined();
@@ -197,7 +197,7 @@ test("if there is an autoscaler, the chart does not set the number of pods", () 
   expect(ofKind(of("everything"), "HorizontalPodAutoscaler")).toHaveLength(2);
 });
 
-test("large numbers in settings are written in full, and the digest of the image replaces its tag", () => {
+test("large numbers in settings are written without an exponent, and an image's digest replaces its tag", () => {
   const { env, image } = containerOf(of("everything"), "core");
   expect(env).toContainEqual({ name: "INBOUND_LOG_MAX_BYTES", value: "1073741824" });
   expect(image).toMatch(/^registry\.example\/chat-bridge@sha256:0{0,1}[0-9a-f]+$/);
@@ -205,7 +205,7 @@ test("large numbers in settings are written in full, and the digest of the image
   expect(containerOf(of("single"), "core").image).toBe(`registry.example/chat-bridge:${version}`);
 });
 
-test("edges call core at the name of the Service that has the addresses of all cores", () => {
+test("edges connect to core with the name of the headless Service, which resolves to the addresses of all cores", () => {
   const service = one(of("single"), "Service", "core");
   const { env } = containerOf(of("single"), "edge");
   const address = env.find(({ name }) => name === "CORE_ADDRESS")?.value;
@@ -217,8 +217,8 @@ function tokenPathOf(env: readonly { readonly name: string; readonly value?: str
   return env.find(({ name }) => /^CORE_TOKENS?_FILE$/.test(name))?.value ?? "";
 }
 
-// The chart must be able to set every setting. `extraEnv` is for variables of Node and of libraries.
-test("every setting of core and of the edge has a value in the chart", () => {
+// Every setting must have its own value in the chart. `extraEnv` is only for variables of Node and of libraries.
+test("the chart has a value for every setting of core and of the edge", () => {
   const names = (component: string) =>
     EXAMPLES.flatMap((example) => {
       const isRendered = componentsOf(example).includes(component);
@@ -226,7 +226,7 @@ test("every setting of core and of the edge has a value in the chart", () => {
     });
   const missing = (program: "core" | "edge", components: readonly string[]) => {
     const known = components.flatMap((each) => [...names(each), ...settable(each)]);
-    // The chart mounts tokens as files.
+    // The chart mounts tokens as files, and sets e.g. CORE_TOKENS_FILE instead of CORE_TOKENS.
     return settingsOf(program).filter((name) => !known.includes(name) && !known.includes(`${name}_FILE`));
   };
   expect(missing("core", ["core"])).toEqual([]);
@@ -245,7 +245,7 @@ test("with core.migrateTo, a job converts the data before the new pods start; wi
   const { image, env, volumeMounts } = containerOf(manifests, "core");
   const args = ["dist/core/main.js", "migrate", "--to", "2"];
   expect(job.spec.template.spec.containers).toMatchObject([{ args, image, env, volumeMounts }]);
-  // Each mounted file has the path that a setting names.
+  // The job needs the same volumes as core's pods, because its settings contain the paths of mounted files.
   expect(job.spec.template.spec.volumes).toEqual(
     one(manifests, "Deployment", "core").spec.template.spec.volumes,
   );

@@ -13,8 +13,9 @@ import { durableLines, startRedisNodes } from "../harness/redis-node";
 import { startTestSentinel } from "../harness/redis-sentinel";
 import { until } from "../harness/wait";
 
-// Runs core, an edge and the dashboard without a cluster. They get the variables that the chart renders, and the
-// secrets that the commands in docs/kubernetes.md create. Only the ports differ from those in a cluster.
+// These tests run core, an edge and the dashboard without a cluster. The processes get the variables that the chart
+// renders, and the secrets that the commands in docs/kubernetes.md create. Only their ports differ from those in a
+// cluster.
 
 const started: TestProcess[] = [];
 const closers: (() => Promise<void>)[] = [];
@@ -61,7 +62,10 @@ function mountSecrets(manifests: readonly Manifest[], component: string): Readon
   return mounted;
 }
 
-/** Returns a container's environment, with the values and files of the secrets, and with ports that are free. */
+/**
+ * Returns a container's environment, in which references to secrets are replaced by their values and files, and ports
+ * by free ports.
+ */
 function environmentOf(manifests: readonly Manifest[], component: string, corePort = 0) {
   const mounted = mountSecrets(manifests, component);
   const values: Record<string, string> = {};
@@ -85,7 +89,7 @@ async function start(program: "core" | "edge", environment: Record<string, strin
 const isReady = async ({ healthPort }: TestProcess) =>
   (await fetch(`http://127.0.0.1:${healthPort}/ready`)).status === 200;
 
-/** Starts Redis as an example describes it. Returns the Helm options that contain the addresses of Redis. */
+/** Functions that start the Redis of each example, and return the Helm options with the addresses of this Redis. */
 const REDIS: Readonly<
   Record<Exclude<Example, "everything">, (password: string) => Promise<readonly string[]>>
 > = {
@@ -112,7 +116,7 @@ const REDIS: Readonly<
 };
 
 test.each(["single", "sentinel", "cluster"] as const)(
-  "with the settings of the example %s, core, an edge and the dashboard start, and answer",
+  "core, an edge and the dashboard start and answer requests with the settings of the example %s",
   async (example) => {
     const sets = await REDIS[example](secretOf("redis-password", "password"));
     const manifests = await render(

@@ -1,19 +1,19 @@
 import type { Namespace } from "./kubectl";
 
-/** What happened to the commands of a load. */
+/** The results of the commands that the bridge posted during a load. */
 export interface Account {
   readonly seconds: number;
   /** The number of different commands. */
   readonly sent: number;
   /** The number of commands whose first attempt failed. */
   readonly refusedFirst: number;
-  /** The number of commands that were answered with 202, on the first attempt or a later one. */
+  /** The number of commands that were answered with 202, on the first or a later attempt. */
   readonly accepted: number;
-  /** The number of answers other than 202, by status or by code of the error. */
+  /** The number of attempts that got no 202, by the status of the answer or the code of the error. */
   readonly others: Readonly<Record<string, number>>;
-  /** The longest time until a POST was answered, or failed. */
+  /** The longest time in ms until a POST was answered or failed. */
   readonly slowestMs: number;
-  /** The number of pushes of an event that the bridge had already accepted. */
+  /** The number of pushes of events that the bridge had already accepted. */
   readonly repeatedPushes: number;
   /** The number of accepted commands that the game did not answer: these are lost. */
   readonly unanswered: number;
@@ -21,7 +21,7 @@ export interface Account {
   readonly answeredTwice: number;
 }
 
-/** The commands of the bridge in the pod `bridge`: programs/bridge.mjs. */
+/** Returns functions that send commands to programs/bridge.mjs in the pod `bridge`. */
 export function bridgeIn(namespace: Namespace) {
   async function ask<T>(command: "begin" | "account" | "finish"): Promise<T> {
     const args = ["exec", "bridge", "--", "node", "/programs/bridge.mjs", command];
@@ -64,7 +64,7 @@ export function printFigures(what: string, account: Account): void {
   process.stderr.write(`── ${what}: ${parts.join(" · ")}\n`);
 }
 
-/** Expects that every command was accepted, and answered once. */
+/** Fails unless every command was accepted, and the game answered it exactly once. */
 export function expectNothingLost(account: Account): void {
   const { sent, accepted, unanswered, answeredTwice } = account;
   expect(sent).toBeGreaterThan(0);
@@ -75,17 +75,19 @@ export function expectNothingLost(account: Account): void {
   });
 }
 
-/** Statuses of refusals that a bridge must repeat; errors of connections have codes instead. */
+/**
+ * The only HTTP status after which a bridge must repeat a command; connection errors have codes instead of a status.
+ */
 const REPEATED_STATUS = "503";
 
-/** Expects that nothing was lost, and that a refused command was refused only because a process or a connection was lost. */
+/** Fails unless no command was lost, and all failed attempts were 503 answers or connection errors. */
 export function expectOnlyOutages(account: Account): void {
   const statuses = Object.keys(account.others).filter((each) => /^\d+$/.test(each));
   expect(statuses.filter((each) => each !== REPEATED_STATUS)).toEqual([]);
   expectNothingLost(account);
 }
 
-/** Expects that nothing was lost, and that every command was accepted on the first attempt. */
+/** Fails unless no command was lost, and every command was accepted on the first attempt. */
 export function expectNoRefusal(account: Account): void {
   expect(account.others).toEqual({});
   expectNothingLost(account);

@@ -17,7 +17,7 @@ import {
 import { describeInCluster } from "./settings";
 
 const LONG_MS = 1_200_000;
-/** A program that ends the main process of its pod. */
+/** A program that makes the main process of its container crash. */
 const CRASH = join(__dirname, "programs/crash.mjs");
 const NOT_READY_WITHIN_MS = 60_000;
 
@@ -51,18 +51,18 @@ describeInCluster("a pod that crashes, and a node that is drained", () => {
     ["game", "app.kubernetes.io/name=game", "deployment/game"],
   ] as const;
 
-  /** Bridges do not notice a lost dashboard or game. */
+  /** A crash of the dashboard or a game must not affect the bridge's requests. */
   const expectFor = (name: string) =>
     name === "core" || name === "edge" ? expectOnlyOutages : expectNoRefusal;
 
   test.each(PODS)(
-    "a process of %s that crashes loses no event",
+    "no event is lost when a process of %s crashes",
     async (name, selector, workload) => {
       const { chat } = installation;
       const account = await underLoad(installation, `crash of ${name}`, async () => {
         const { metadata } = await firstPod(selector);
         const command = ["exec", "-i", metadata.name, "--", "node", "--input-type=module"];
-        // The command fails, because its container ends.
+        // The `exec` command fails, because its container exits.
         await chat.kubectl(command, readFileSync(CRASH, "utf8")).catch(() => undefined);
         await until("the container has restarted", async () => {
           const pods = await chat.pods(selector);
@@ -77,7 +77,7 @@ describeInCluster("a pod that crashes, and a node that is drained", () => {
   );
 
   test.each(PODS)(
-    "a pod of %s that is deleted by force loses no event",
+    "no event is lost when a pod of %s is deleted by force",
     async (name, selector, workload) => {
       const account = await underLoad(installation, `deletion by force, ${name}`, async () => {
         const { metadata } = await firstPod(selector);
@@ -90,7 +90,7 @@ describeInCluster("a pod that crashes, and a node that is drained", () => {
   );
 
   test(
-    "a Redis that restarts under load loses no event",
+    "no event is lost when Redis restarts under load",
     async () => {
       const { data } = installation;
       const restarts = async () =>
@@ -98,7 +98,7 @@ describeInCluster("a pod that crashes, and a node that is drained", () => {
       const before = await restarts();
       const account = await underLoad(installation, "restart of Redis", async () => {
         const command = ["exec", "redis-0", "--", "redis-cli", "shutdown", "now"];
-        // The command fails, because the connection closes.
+        // The command fails, because Redis closes the connection when it shuts down.
         await data.kubectl(command).catch(() => undefined);
         await until("Redis has restarted", async () => (await restarts()) !== before, NOT_READY_WITHIN_MS);
         await data.rolledOut("statefulset/redis");
@@ -109,7 +109,7 @@ describeInCluster("a pod that crashes, and a node that is drained", () => {
   );
 
   test.each(["core", "edge"])(
-    "a drain of the node stops one pod of %s, and waits for another before it stops the second",
+    "when nodes are drained, the second pod of %s is evicted only after the first one was replaced",
     async (component) => {
       const { chat } = installation;
       const [first, second, ...others] = await readyPods(podsOf(component));
@@ -123,7 +123,7 @@ describeInCluster("a pod that crashes, and a node that is drained", () => {
           expect(refused.code).not.toBe(0);
           expect(refused.stderr).toContain("violate the pod's disruption budget");
         });
-        // Like `kubectl drain`, this repeats the eviction until the budget allows it.
+        // Like `kubectl drain`, the test repeats the eviction until the disruption budget allows it.
         const isEvicted = async () => (await evict(chat, second)).code === 0;
         await until("the budget allows the second eviction", isEvicted, 120_000);
         await untilRolledOut(installation);

@@ -33,7 +33,7 @@ describeInCluster.each([
   afterAll(() => installation.destroy(), LONG_MS);
 
   test(
-    "no event is refused or lost while all servers run",
+    "no event is refused or lost while all Redis servers run",
     async () => {
       expectNoRefusal(await underLoad(installation, `${kind}: load`, () => Promise.resolve()));
     },
@@ -41,13 +41,13 @@ describeInCluster.each([
   );
 
   test(
-    "a master that is removed by force during an upgrade loses no accepted event",
+    "no accepted event is lost when a Redis master is removed by force during an upgrade",
     async () => {
       const pods = () => installation.chat.pods("app.kubernetes.io/instance=games");
       const before = await pods();
       const account = await underLoad(installation, `${kind}: failover during an upgrade`, async () => {
         const upgraded = upgrade(installation, redis.values);
-        // The first new pods start before the master fails.
+        // The test removes the master only after the upgrade has started the first new pod.
         const failedOver = untilFirstNewPod(installation, before.length).then(() => redis.failOver());
         await Promise.all([upgraded, failedOver]);
         await redis.untilWhole();

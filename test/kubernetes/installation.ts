@@ -29,16 +29,16 @@ export const DASHBOARD = "games-chat-bridge-dashboard";
 export const PROCESSES = [CORE, EDGE, DASHBOARD] as const;
 const READY_WITHIN = "--wait --timeout 10m";
 const GONE_WITHIN = "--timeout=5m";
-/** Images of the pods that are not part of the chart. */
+/** Image and pull policy of the pods that are not part of the chart. */
 const OURS = { image: IMAGE, pullPolicy: PULL_POLICY };
 
-/** Returns the selector of the pods of a process, e.g. `core`. */
+/** Returns a selector that matches the pods of a process, e.g. `core`. */
 export const podsOf = (component: string): string =>
   `app.kubernetes.io/instance=games,app.kubernetes.io/component=${component}`;
 
 /**
- * Creates two namespaces, one of them for Redis, and the secrets of docs/kubernetes.md. `destroy` removes the
- * namespaces.
+ * Creates two namespaces, one of which is for Redis, and the secrets that docs/kubernetes.md describes. `destroy`
+ * removes the namespaces.
  */
 export async function createInstallation(folder: string) {
   const name = `chat-bridge-test-${randomBytes(3).toString("hex")}`;
@@ -68,7 +68,9 @@ export async function createInstallation(folder: string) {
       await data.apply(manifest, { name: redis, image: REDIS_IMAGE, pullPolicy: PULL_POLICY });
       await data.rolledOut(`statefulset/${redis}`);
     },
-    /** Runs the page's command with the page's values, the values of the tests, and `values`. */
+    /**
+     * Runs the Helm command of docs/kubernetes.md with the values of that page, the values of the tests, and `values`.
+     */
     helm(command: "install" | "upgrade", values: Values, image = IMAGE, options = READY_WITHIN) {
       const files = [testValues(image, bridge.address), values].map((each, number) => {
         const file = join(folder, `values-${number}.yaml`);
@@ -96,11 +98,15 @@ async function prepareBridge(chat: Namespace, ca: ReturnType<typeof createTestCa
 
 const bridgeHost = (chat: Namespace): string => `bridge.${chat.name}.svc.cluster.local`;
 
-/** Returns the values that all tests need: the image, small requests of resources, and pushes to the bridge's pod. */
+/**
+ * Returns the chart's values that all tests need: the image, small resource requests, and permission to push to the
+ * bridge's pod.
+ */
 function testValues(image: string, bridgeAddress: string): Values {
   const requests = { cpu: "50m", memory: "128Mi" };
   const bridge = { podSelector: { matchLabels: { "app.kubernetes.io/name": "bridge" } } };
-  // The same image does not change the pods' templates, so this annotation does.
+  // This annotation changes the pods' templates even if both images are the same, so that an upgrade always replaces
+  // the pods.
   const podAnnotations = { "chat-bridge-test/image": image === IMAGE ? "first" : "next" };
   return {
     image: { ...imageValues(image), pullPolicy: PULL_POLICY },
@@ -115,13 +121,14 @@ function testValues(image: string, bridgeAddress: string): Values {
     dashboard: { resources: { requests }, podAnnotations },
     networkPolicy: {
       proxies: [bridge],
-      // A network plugin can compare a policy with the address of the pod, behind the address of the Service.
+      // Some network plugins apply policies after they have replaced the Service's address by the pod's, so core also
+      // needs access to the pod.
       coreExtraEgress: [{ to: [bridge], ports: [{ protocol: "TCP", port: 8443 }] }],
     },
   };
 }
 
-/** Installs the chart. Throws Helm's message if that fails. */
+/** Installs the chart. Throws Helm's message if the command fails. */
 export async function install(
   installation: Installation,
   values: Values = {},
@@ -132,14 +139,14 @@ export async function install(
   return stdout;
 }
 
-/** Upgrades the release, and waits until all its pods run. Throws Helm's message if that fails. */
+/** Upgrades the release, and waits until all its pods run. Throws Helm's message if the command fails. */
 export async function upgrade(installation: Installation, values: Values = {}, image = NEXT_IMAGE) {
   const { code, stderr } = await installation.helm("upgrade", values, image);
   if (code !== 0) throw new Error(stderr);
   await untilRolledOut(installation);
 }
 
-/** Waits until all processes have only ready pods of the newest template, and no old pod is left. */
+/** Waits until all pods of all processes are ready and belong to the newest revision, and no old pod is left. */
 export async function untilRolledOut({ chat }: Installation): Promise<void> {
   for (const each of PROCESSES) await chat.rolledOut(`deployment/${each}`);
   await until(
@@ -150,7 +157,7 @@ export async function untilRolledOut({ chat }: Installation): Promise<void> {
   );
 }
 
-/** Returns a token of `CORE_TOKENS`, e.g. of `operator:admin`. */
+/** Returns the token that `CORE_TOKENS` contains for a role, e.g. for `operator:admin`. */
 export async function tokenOf({ chat }: Installation, role: string): Promise<string> {
   const entries = (await chat.secretEntry("chat-bridge-core", "CORE_TOKENS")).split(",");
   const [, token] = entries.map((each) => each.split("=")).find(([name]) => name === role) ?? [];
@@ -174,7 +181,7 @@ export async function withDashboard<T>(
 
 const PLACES = ["poll", "poll", "poll", "push"] as const;
 
-/** Creates three poll workspaces and one push workspace in the dashboard, and starts their bridge. */
+/** Creates three poll workspaces and one push workspace through the dashboard's API, and starts their bridge. */
 export async function startBridge(installation: Installation): Promise<void> {
   const { chat } = installation;
   const token = await tokenOf(installation, "operator:admin");
@@ -199,7 +206,7 @@ export async function startBridge(installation: Installation): Promise<void> {
   await chat.kubectl(["wait", "--for=condition=Ready", "pod/bridge", "--timeout=2m"]);
 }
 
-/** Starts the two pods of a game, which keep their state in a Redis of their own. */
+/** Starts the two pods of a game, and a separate Redis in which they keep their state. */
 export async function startGame(
   installation: Installation,
   settings: Readonly<Record<string, string>> = {},
@@ -215,7 +222,9 @@ export async function startGame(
   await chat.rolledOut("deployment/game");
 }
 
-/** Runs `use` under load, prints the figures under the name `what`, and returns the account of the load. */
+/**
+ * Calls `use` while the bridge posts commands. Prints the figures of this load under the name `what`, and returns them.
+ */
 export async function underLoad(
   { bridge }: Installation,
   what: string,
@@ -231,7 +240,7 @@ export async function underLoad(
     await use();
     await grows();
   } catch (error) {
-    // Otherwise, the loads of the next tests would be added to this load.
+    // If this load did not stop, it would continue during the next tests.
     printFigures(`${what} (failed)`, await bridge.finish());
     throw error;
   }
@@ -240,7 +249,7 @@ export async function underLoad(
   return account;
 }
 
-/** Expects that all pods of a process were replaced, and run an image. */
+/** Fails unless all pods were replaced, and the new pods run the given image. */
 export function expectReplaced(
   before: readonly PodObject[],
   after: readonly PodObject[],

@@ -7,12 +7,15 @@ import { kubectl, namespaceOf, type Namespace } from "./kubectl";
 export type Judged = Awaited<ReturnType<typeof createJudged>>;
 
 const SECURITY = ["enforce", "warn"].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
-/** The strictest checks of an API server: unknown fields are errors, and so are warnings, e.g. of deprecated versions. */
+/**
+ * Options for the strictest checks of an API server: unknown fields and warnings, e.g. about deprecated versions, count
+ * as errors.
+ */
 const STRICT = ["--validate=strict", "--warnings-as-errors"];
 
 /**
- * Creates a namespace with the strictest rules for the security of pods, and a PriorityClass. No pod in it needs to
- * start. `destroy` removes both.
+ * Creates a namespace with the strictest Pod Security Standard, and a PriorityClass. The tests do not need any pod in
+ * this namespace to start. `destroy` removes both objects.
  */
 export async function createJudged() {
   const name = `chat-bridge-test-${randomBytes(3).toString("hex")}`;
@@ -22,9 +25,12 @@ export async function createJudged() {
   const chat = namespaceOf(name);
   return {
     chat,
-    /** Name of the PriorityClass, whose value is 1000. */
+    /** Name of the PriorityClass, which has the value 1000. */
     priorityClass: name,
-    /** Asks the API server whether it would accept the objects. Returns its answer, and throws if it warns. */
+    /**
+     * Asks the API server whether it would accept the objects. Returns the server's answer; throws if the server
+     * rejects an object or prints a warning.
+     */
     dryRun: (objects: readonly Manifest[]) =>
       chat.kubectl(["create", "--dry-run=server", ...STRICT, "-f", "-"], asText(objects)),
     async apply(objects: readonly Manifest[]) {
@@ -40,7 +46,10 @@ export async function createJudged() {
 const asText = (objects: readonly Manifest[]): string =>
   objects.map((each) => stringify({ ...each })).join("---\n");
 
-/** Returns the objects of an example whose kinds the cluster serves, and the kinds that it does not serve. */
+/**
+ * Returns the objects that an example renders, as far as the cluster knows their API, and the kinds of all other
+ * objects.
+ */
 export async function servedObjects(example: Example, options: readonly string[] = []) {
   const served = new Set((await kubectl(["api-versions"])).split("\n"));
   const all = await render(example, options);
@@ -50,7 +59,7 @@ export async function servedObjects(example: Example, options: readonly string[]
   };
 }
 
-/** Returns the objects of a kind, e.g. `hpa`. */
+/** Returns a namespace's objects of a kind, e.g. `hpa`. */
 export async function listed<T>(
   namespace: Namespace,
   kind: string,

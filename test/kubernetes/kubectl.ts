@@ -30,7 +30,7 @@ export async function runProgram(
   return { code, stdout: stdout.toString(), stderr: stderr.toString() };
 }
 
-/** Runs kubectl. Returns what it prints, and throws what it prints on standard error if it fails. */
+/** Runs kubectl. Returns its standard output; throws an error with its standard error if kubectl fails. */
 export async function kubectl(args: readonly string[], input?: string): Promise<string> {
   const { code, stdout, stderr } = await runProgram("kubectl", args, input === undefined ? {} : { input });
   if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
@@ -59,18 +59,18 @@ interface ContainerStatus {
   readonly lastState: { readonly terminated?: { readonly exitCode: number } };
 }
 
-/** kubectl for the objects of one namespace. */
+/** Functions that run kubectl in one namespace. */
 export interface Namespace {
   readonly name: string;
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** Applies a file of manifests/, in which `${name}` stands for the value of `name`. */
+  /** Applies a file from manifests/, after each `${name}` in the file was replaced by the value of `name`. */
   apply(file: string, values: Readonly<Record<string, string>>): Promise<void>;
   /** Creates or replaces a Secret. */
   secret(name: string, entries: Readonly<Record<string, string | Buffer>>): Promise<void>;
-  /** Returns the value of an entry of a Secret. */
+  /** Returns the value of a key in a Secret. */
   secretEntry(name: string, key: string): Promise<string>;
   pods(selector: string): Promise<readonly PodObject[]>;
-  /** Waits until a Deployment or a StatefulSet has only ready pods of the newest template. */
+  /** Waits until all pods of a Deployment or StatefulSet are ready and belong to its newest revision. */
   rolledOut(name: string): Promise<void>;
 }
 
@@ -112,7 +112,10 @@ export function namespaceOf(name: string): Namespace {
   };
 }
 
-/** Returns the text of a file of manifests/, with the values. Throws if a value is missing. */
+/**
+ * Returns the text of a file from manifests/, with all placeholders replaced by their values. Throws if a value is
+ * missing.
+ */
 function filled(file: string, values: Readonly<Record<string, string>>): string {
   return readFileSync(join(MANIFESTS, file), "utf8").replaceAll(/\$\{(\w+)\}/g, (_all, name: string) => {
     const value = values[name];

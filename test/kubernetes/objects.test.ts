@@ -16,7 +16,7 @@ const INGRESS = [
 ];
 const COMPONENT = "app.kubernetes.io/component";
 
-/** The pods that the Deployments of an example ask for. Autoscalers raise the number to their minimum. */
+/** The pods that the Deployments of each example create. Autoscalers raise the number of pods to their minimum. */
 const PODS: Readonly<Record<Example, readonly string[]>> = {
   single: ["core", "core", "dashboard", "edge", "edge"],
   sentinel: ["core", "core", "dashboard", "edge", "edge"],
@@ -50,7 +50,7 @@ const selectorOf = (labels: Labels): string =>
 const componentsOf = (pods: readonly PodObject[]): readonly string[] =>
   pods.map(({ metadata }) => metadata.labels[COMPONENT] ?? "").toSorted();
 
-describeInCluster.each(EXAMPLES)("the API server, with the values of the example %s,", (example) => {
+describeInCluster.each(EXAMPLES)("with the values of the example %s,", (example) => {
   let judged: Judged;
   let objects: readonly Manifest[];
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describeInCluster.each(EXAMPLES)("the API server, with the values of the example
   const components = (...names: readonly string[]) => PODS[example].filter((each) => names.includes(each));
 
   test(
-    "accepts each object without a warning, and admits all pods",
+    "the API server accepts each object without a warning, and admits all pods",
     async () => {
       const answers = (await judged.dryRun(objects)).trim().split("\n");
       expect(answers.filter((line) => line.endsWith(" created (server dry run)"))).toHaveLength(
@@ -86,7 +86,7 @@ describeInCluster.each(EXAMPLES)("the API server, with the values of the example
   );
 
   test(
-    "selects the pods that each policy, each budget and each Service names",
+    "each network policy, disruption budget and Service selects the right pods",
     async () => {
       const selected = async (labels: Labels) => componentsOf(await judged.chat.pods(selectorOf(labels)));
       const policies = await listed<Policy>(judged.chat, "networkpolicy");
@@ -103,7 +103,7 @@ describeInCluster.each(EXAMPLES)("the API server, with the values of the example
         for (const { podSelector, namespaceSelector } of spec.ingress?.flatMap(({ from = [] }) => from) ?? [])
           if (podSelector && !namespaceSelector) callers.push([...(await selected(podSelector.matchLabels))]);
       }
-      // Core's callers are the edges, the dashboard, and games, which this namespace does not have.
+      // Core's callers are edges, the dashboard and games, but this namespace contains no games.
       expect(callers.flat().toSorted()).toEqual(components("dashboard", "edge"));
       for (const { metadata, spec } of ofKind(objects, "PodDisruptionBudget")) {
         const [component = ""] = /[^-]+$/.exec(metadata.name) ?? [];
@@ -119,7 +119,7 @@ describeInCluster.each(EXAMPLES)("the API server, with the values of the example
   );
 
   test(
-    "lets each autoscaler read and set the number of pods of its Deployment",
+    "each autoscaler can read and set the number of pods of its Deployment",
     async () => {
       const autoscalers = () => listed<Autoscaler>(judged.chat, "hpa");
       for (const { spec } of await autoscalers()) {
@@ -135,7 +135,7 @@ describeInCluster.each(EXAMPLES)("the API server, with the values of the example
   );
 });
 
-describeInCluster("the API server", () => {
+describeInCluster("variants of the examples", () => {
   let judged: Judged;
   beforeAll(async () => {
     judged = await createJudged();
@@ -143,7 +143,7 @@ describeInCluster("the API server", () => {
   afterAll(() => judged.destroy(), LONG_MS);
 
   test(
-    "accepts the objects with an Ingress without a warning",
+    "the API server accepts the objects without a warning if an Ingress is enabled",
     async () => {
       const { objects } = await servedObjects("everything", ["--set", INGRESS.join(",")]);
       expect(ofKind(objects, "Ingress")).toHaveLength(2);
@@ -153,7 +153,7 @@ describeInCluster("the API server", () => {
   );
 
   test(
-    "admits the pods where a quota bounds all requests and limits, and a range sets the missing limit",
+    "the API server admits the pods into a namespace with a ResourceQuota, if a LimitRange sets the missing limit",
     async () => {
       const hard = {
         "requests.cpu": "20",
@@ -179,7 +179,7 @@ describeInCluster("the API server", () => {
   );
 
   test(
-    "gives the pods the placement, the priority, the labels and the annotations of the values",
+    "the pods have the placement, the priority, the labels and the annotations from the values",
     async () => {
       const priority = [
         "--set",

@@ -1,13 +1,13 @@
 import { until } from "../harness/wait";
 import { kubectl, type Namespace } from "./kubectl";
 
-/** Kinds of objects that the cluster creates and removes by itself, e.g. events. */
+/** Matches the kinds of objects that the cluster creates and removes by itself, e.g. events. */
 const OF_THE_CLUSTER = /^(events|endpoints|pods\.metrics|leases|podmetrics|controllerrevisions)(\.|$)/;
 const GONE_WITHIN_MS = 120_000;
 
 /**
- * Returns the kinds and names of all objects in a namespace, in order, except the objects of the tests. Waits until no
- * object is being deleted.
+ * Waits until no object in a namespace is being deleted. Returns the sorted kinds and names of all objects, except the
+ * objects of the tests.
  */
 export async function objectsIn(namespace: Namespace): Promise<readonly string[]> {
   const resources = await kubectl(["api-resources", "--namespaced", "--verbs=list", "-o", "name"]);
@@ -39,5 +39,5 @@ interface ObjectMetadata {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** The cluster copies the labels of a Service to its EndpointSlices only in newer releases. */
+/** Compares names, because older releases of Kubernetes do not copy the labels of a Service to its EndpointSlices. */
 const isOfTheTests = ({ name }: ObjectMetadata): boolean => /^(bridge|game)(-|$)/.test(name);

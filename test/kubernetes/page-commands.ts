@@ -3,11 +3,11 @@ import { installHelm } from "../programs/go";
 import { dirname } from "node:path";
 import { runProgram, type Output } from "./kubectl";
 
-// The commands and the values of docs/kubernetes.md, for other namespaces and other files.
+// Runs the commands and uses the values of docs/kubernetes.md, but with other namespaces and other files.
 
 const PAGE = "docs/kubernetes.md";
 
-/** The places that replace those of the page. */
+/** The namespaces that replace the namespaces in docs/kubernetes.md. */
 export interface Places {
   /** Replaces the namespace `chat`. */
   readonly namespace: string;
@@ -15,7 +15,7 @@ export interface Places {
   readonly dataNamespace: string;
 }
 
-/** Returns the only block of a language on the page that contains `part`. */
+/** Returns the page's only code block in a language that contains the text `part`. */
 function blockWith(language: string, part: string): string {
   const found = docBlocks(PAGE, language).filter((block) => block.includes(part));
   const [block] = found;
@@ -30,7 +30,7 @@ const placed = (text: string, { namespace, dataNamespace }: Places): string =>
     .replaceAll("redis.data.svc", `redis.${dataNamespace}.svc`)
     .replaceAll("kubernetes.io/metadata.name: data", `kubernetes.io/metadata.name: ${dataNamespace}`);
 
-/** Runs commands in a shell that finds Helm. */
+/** Runs commands in a shell with Helm on the PATH. */
 async function runShell(commands: string): Promise<Output> {
   const helm = dirname(await installHelm());
   const env = { PATH: `${helm}:${process.env["PATH"] ?? ""}` };
@@ -43,15 +43,15 @@ async function mustRun(commands: string): Promise<string> {
   return stdout;
 }
 
-/** Creates the namespace and the secrets with the page's commands. */
+/** Creates the namespace and the secrets with the commands of docs/kubernetes.md. */
 export const createSecrets = (places: Places): Promise<string> =>
   mustRun(placed(blockWith("sh", "kubectl create namespace chat"), places));
 
-/** Returns the page's smallest values, as YAML. */
+/** Returns the smallest example of values in docs/kubernetes.md, as YAML. */
 export const smallestValues = (places: Places): string =>
   placed(blockWith("yaml", "registry.example/chat-bridge"), places);
 
-/** Runs the page's command to install or upgrade the chart, with more options. */
+/** Runs the command of docs/kubernetes.md that installs or upgrades the chart, with additional options. */
 export function runPageHelm(
   command: "install" | "upgrade",
   places: Places,

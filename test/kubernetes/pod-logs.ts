@@ -1,10 +1,12 @@
 import { until } from "../harness/wait";
 import type { Namespace } from "./kubectl";
 
-/** Milliseconds within which a kubelet writes a changed Secret to the files of its pods. */
+/** Maximum milliseconds until a kubelet writes a changed Secret to the files of its pods. */
 export const SECRET_SEEN_WITHIN_MS = 180_000;
 
-/** Calls `change`, and waits until every pod of some processes, e.g. `core`, has logged a line after the change. */
+/**
+ * Calls `change`, and waits until every pod of the given processes, e.g. `core`, has logged `line` after the change.
+ */
 export async function untilLogged(
   namespace: Namespace,
   components: readonly string[],

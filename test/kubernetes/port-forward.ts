@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 
 export interface PortForward {
-  /** URL of a port on this machine, which kubectl forwards to a pod of the Service. */
+  /** URL of a port on this machine that kubectl forwards to a pod of the Service. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Forwards a free port of this machine to a port of a Service, through the API server. */
+/** Forwards connections from a free port of this machine to a port of a Service, through the API server. */
 export async function forwardPort(namespace: string, service: string, port: number): Promise<PortForward> {
   const args = ["-n", namespace, "port-forward", `service/${service}`, `:${port}`];
   const child = spawn("kubectl", args, { stdio: ["ignore", "pipe", "pipe"] });

@@ -4,15 +4,17 @@ import type { Installation, Values } from "./installation";
 import type { Namespace } from "./kubectl";
 import { PULL_POLICY, REDIS_IMAGE } from "./settings";
 
-// Redis with Sentinel, and as a cluster, in the namespace for data. A pod that is removed loses its data.
+// Starts Redis with Sentinel, or as a cluster, in the namespace for data. If a pod is removed, its data is lost.
 
 /** Redis in several pods. */
 export interface RedisPods {
-  /** The values of the chart for this Redis. */
+  /** Values with which the chart uses this Redis. */
   readonly values: Values;
-  /** Removes the pod of a master by force. Resolves with its name when another pod has replaced it. */
+  /**
+   * Removes the pod of a master by force. When another pod is the master, resolves with the name of the removed pod.
+   */
   failOver(): Promise<string>;
-  /** Waits until every master has its replicas, and every server knows all others. */
+  /** Waits until every master has all its replicas, and all servers know each other. */
   untilWhole(): Promise<unknown>;
 }
 
@@ -88,7 +90,7 @@ export async function startSentinel(installation: Installation): Promise<RedisPo
   };
 }
 
-/** Returns whether a server is a master with at least `replicas` replicas that follow it. */
+/** Returns whether a server is a master with at least `replicas` connected replicas. */
 const isMasterOf = (info: string, replicas: number): boolean =>
   info.includes("role:master") && [...info.matchAll(/^slave\d+:.*state=online/gm)].length >= replicas;
 

@@ -8,7 +8,7 @@ const {
   KUBERNETES_REQUESTS_PER_SECOND = "48",
 } = process.env;
 
-/** The settings of these tests; README.md describes them. */
+/** The settings of these tests, which README.md describes. */
 export const IMAGE = KUBERNETES_IMAGE;
 export const NEXT_IMAGE = KUBERNETES_NEXT_IMAGE;
 export const REDIS_IMAGE = KUBERNETES_REDIS_IMAGE;
@@ -16,10 +16,10 @@ export const PULL_POLICY = KUBERNETES_PULL_POLICY;
 export const MIN_READY_SECONDS = Number(KUBERNETES_MIN_READY_SECONDS);
 export const REQUESTS_PER_SECOND = Number(KUBERNETES_REQUESTS_PER_SECOND);
 
-/** `describe` if `KUBECONFIG` names a cluster, and otherwise `describe.skip`. */
+/** `describe` if `KUBECONFIG` is set, and otherwise `describe.skip`. */
 export const describeInCluster = KUBECONFIG === "" ? describe.skip : describe;
 
-/** Splits the name of an image into the values of the chart. Throws if the name has no tag. */
+/** Splits an image's name into repository and tag, for the chart's values. Throws if the name has no tag. */
 export function imageValues(image: string): { readonly repository: string; readonly tag: string } {
   const [, repository, tag] = /^(.+):([^:/]+)$/.exec(image) ?? [];
   if (repository === undefined || tag === undefined)

@@ -45,7 +45,7 @@ describeInCluster("the chart with one Redis server", () => {
   const allPods = () => installation.chat.pods("app.kubernetes.io/instance=games");
 
   test(
-    "the commands of the page install it, and an operator signs in to the dashboard",
+    "the commands of docs/kubernetes.md install the chart, and an operator can sign in to the dashboard",
     async () => {
       const began = performance.now();
       const notes = await install(installation);
@@ -64,7 +64,7 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "a game in pods answers commands of bridges that poll, and of one that gets pushes",
+    "a game in pods answers commands from workspaces that poll, and from a workspace that gets pushes",
     async () => {
       await startGame(installation);
       await startBridge(installation);
@@ -74,7 +74,7 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "an upgrade to another image replaces every pod, and refuses or loses no event",
+    "an upgrade to another image replaces every pod, and no event is refused or lost",
     async () => {
       const before = await allPods();
       const account = await underLoad(installation, "helm upgrade", () => upgrade(installation));
@@ -85,7 +85,7 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "a rollback replaces every pod, and refuses or loses no event",
+    "a rollback replaces every pod, and no event is refused or lost",
     async () => {
       const before = await allPods();
       const account = await underLoad(installation, "helm rollback", async () => {
@@ -99,13 +99,14 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "a token that is added to the Secret is valid without a restart, and one that is removed becomes invalid",
+    "a token that is added to the Secret becomes valid without a restart, and becomes invalid when it is removed",
     async () => {
       const { chat } = installation;
       const before = await chat.secretEntry("chat-bridge-core", "CORE_TOKENS");
       const pods = await allPods();
       const alice = "a-token-of-alice-for-tests";
-      // While only one core has read the changed file, an operator may sign in without a valid session.
+      // While only one core has read the changed file, a sign-in can succeed although the other core rejects the
+      // session.
       async function signedIn(): Promise<boolean> {
         try {
           const ask = (url: string, cookie: string) => askApi(url, "/session", { cookie });
@@ -128,7 +129,7 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "replacing the token of the edges needs no restart, and refuses or loses no event",
+    "the token of the edges can be replaced without a restart, and no event is refused or lost",
     async () => {
       const { chat } = installation;
       const before = await chat.secretEntry("chat-bridge-core", "CORE_TOKENS");
@@ -154,7 +155,7 @@ describeInCluster("the chart with one Redis server", () => {
   );
 
   test(
-    "a key that is added to SECRETS_KEY is used after `rollout restart`, which refuses or loses no event",
+    "all pods get a new key in SECRETS_KEY through `rollout restart`, and no event is refused or lost",
     async () => {
       const { chat } = installation;
       const key = await chat.secretEntry("chat-bridge-core", "SECRETS_KEY");

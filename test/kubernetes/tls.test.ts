@@ -26,7 +26,7 @@ const VALUES = {
   },
   redis: { tls: true, ca: { secret: "redis-ca" } },
 };
-/** The certificates in the pods of the game, in the folder where game.yaml mounts them. */
+/** Settings with the paths of the certificates in the game's pods, where game.yaml mounts the certificates. */
 const GAME_TLS = {
   CORE_TLS_CA: "/tls/ca.crt",
   CORE_TLS_CERT: "/tls/tls.crt",
@@ -51,7 +51,7 @@ describeInCluster("the chart with mutual TLS between the processes, and with TLS
   }, LONG_MS);
 
   test(
-    "an upgrade under load refuses or loses no event",
+    "no event is refused or lost during an upgrade under load",
     async () => {
       const pods = () => installation.chat.pods("app.kubernetes.io/instance=games");
       const before = await pods();
@@ -65,7 +65,7 @@ describeInCluster("the chart with mutual TLS between the processes, and with TLS
   );
 
   test(
-    "certificates that are replaced in their Secrets need no restart, and no event is refused or lost",
+    "certificates can be replaced in their Secrets without a restart, and no event is refused or lost",
     async () => {
       const { chat } = installation;
       const pods = () => chat.pods("app.kubernetes.io/instance=games");
@@ -113,7 +113,10 @@ function issueForCore({ chat, ca }: Installation) {
   return pair(ca.issue([CORE, `${CORE}-grpc`].map((service) => `${service}.${chat.name}.svc`)));
 }
 
-/** Creates the Secrets: one authority for core and for Redis, another one for core's callers. */
+/**
+ * Creates the Secrets with the certificates. One CA issues those of core and Redis, and another CA those of core's
+ * callers.
+ */
 async function createCertificates(installation: Installation, callersCa: TestCa): Promise<void> {
   const { chat, data, ca } = installation;
   await chat.secret("core-tls", issueForCore(installation));
@@ -125,7 +128,7 @@ async function createCertificates(installation: Installation, callersCa: TestCa)
   await data.secret("redis-tls", pair(ca.issue([`redis.${data.name}.svc`])));
 }
 
-/** Returns the log of the game's pods once it has lines. */
+/** Waits until the game's pods have logged a line, and returns their log. */
 async function gameLog({ chat }: Installation): Promise<string> {
   const args = ["logs", "-l", "app.kubernetes.io/name=game", "--tail=20"];
   return until("the game logs", async () => (await chat.kubectl(args).catch(() => "")) || undefined);

@@ -25,7 +25,7 @@ describeInCluster("wrong values", () => {
     ["redis.hosts", { redis: { hosts: [] } }, "list host:port of the server"],
     ["networkPolicy.redis.to", { networkPolicy: { redis: { to: [] } } }, "list the peers"],
   ])(
-    "without %s, Helm says what to set, and creates nothing",
+    "without the value %s, Helm says how to set it, and creates nothing",
     async (_name, values: Values, message) => {
       const { code, stderr } = await installation.helm("install", values);
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) as string });
@@ -34,7 +34,10 @@ describeInCluster("wrong values", () => {
     LONG_MS,
   );
 
-  /** Installs the chart without waiting, until `seen` finds `words`. Then removes the release. */
+  /**
+   * Installs the chart without waiting for ready pods. Fails unless the text that `seen` returns soon matches `words`.
+   * Then removes the release.
+   */
   async function expectSeen(values: Values, seen: () => Promise<string>, words: RegExp): Promise<void> {
     try {
       await install(installation, values, "");
@@ -55,19 +58,19 @@ describeInCluster("wrong values", () => {
     installation.chat.kubectl(["get", "events", "-o", "jsonpath={range .items[*]}{.message}{'\\n'}{end}"]);
 
   test(
-    "the events of the pods name a Secret that does not exist",
+    "if a Secret does not exist, the events of the pods name the Secret",
     () => expectSeen({ core: { secret: "no-such-secret" } }, events, /secret "no-such-secret" not found/),
     LONG_MS,
   );
 
   test(
-    "core names the host of Redis that does not exist",
+    "if the host of Redis does not exist, core's log names the host",
     () => expectSeen({ redis: { hosts: ["no-such-redis:6379"] } }, coreLog, /no-such-redis/),
     LONG_MS,
   );
 
   test(
-    "core says that Redis rejects its password",
+    "if Redis rejects core's password, core's log says so",
     async () => {
       await installation.chat.secret("wrong-password", { password: "wrong" });
       await expectSeen({ redis: { passwordSecret: { name: "wrong-password" } } }, coreLog, /WRONGPASS/);
@@ -76,7 +79,7 @@ describeInCluster("wrong values", () => {
   );
 
   test(
-    "core names the setting whose value is invalid, and exits with code 78",
+    "if the value of a setting is invalid, core's log names the setting, and core exits with code 78",
     async () => {
       const exitCodes = async () => {
         const pods = await installation.chat.pods(podsOf("core"));

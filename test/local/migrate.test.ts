@@ -8,7 +8,7 @@ import { redisServer } from "../harness/redis-server";
 import { newFolder, NO_DEMO, start, stop } from "./npm-start";
 
 testFormatOne(
-  "npm start converts the data of release 1.0.0-beta.1, and prints one row about this",
+  "npm start converts data of release 1.0.0-beta.1, and prints one row about the conversion",
   async () => {
     const folder = newFolder();
     const redis = await startPrivateRedis({ server: redisServer(), folder: join(folder, "redis") });

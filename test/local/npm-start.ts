@@ -125,14 +125,14 @@ export async function start({
 const STEPS = ["report", "publish", "poll", "follow", "create"] as const;
 type Step = (typeof STEPS)[number];
 
-/** Returns the lines of a step in the instructions of `--commands`. A user can paste these lines into a shell. */
+/** Returns the lines of a step in the instructions that `--commands` prints, which users can paste into a shell. */
 export function snippet(page: string, step: Step): string {
   const lines = page.split("\n");
   const from = lines.findIndex((line) => line.startsWith(`${STEPS.indexOf(step) + 1}. `)) + 2;
   return lines.slice(from, lines.indexOf("", from)).join("\n");
 }
 
-/** Runs the lines of a step in a shell, with `files` in place of some file names, and returns the output. */
+/** Runs the lines of a step in a shell, and returns the output. Each file name in `files` is replaced by its path. */
 export async function paste(
   page: string,
   step: Step,
@@ -149,8 +149,8 @@ export function fact(page: string, name: string): string {
 }
 
 /**
- * Returns all running processes whose command, environment or working folder contains `folder`. These include orphans,
- * and the guards of deploy/local/guarded-child.ts.
+ * Returns all running processes whose command, environment or working folder contains `folder`. The result includes
+ * orphans, and the guard processes that deploy/local/guarded-child.ts starts.
  */
 export function living(folder: string) {
   return readdirSync("/proc")
@@ -179,8 +179,8 @@ export function pidOf(folder: string, command: RegExp): number {
 }
 
 /**
- * Returns a pattern that matches the command of a process. The pattern does not match the process's guard, which is a
- * shell.
+ * Returns a pattern that matches the command of a process. The pattern does not match the command of the process's
+ * guard, which is a shell.
  */
 const commandOf = (folder: string): RegExp =>
   new RegExp(`^\\S*node ${NODE_FLAGS.join(" ")} \\S+dist/${folder}/main\\.js`);

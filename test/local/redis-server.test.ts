@@ -7,7 +7,10 @@ import { newFolder, NO_DEMO, nothingIsLeft, paste, pathWith, start, stop } from 
 const FIND = "command -v redis-server || command -v valkey-server";
 const REAL_SERVER = execFileSync("sh", ["-c", FIND]).toString().trim();
 
-/** Returns a script that replaces apt-get. The script logs its arguments, and "installs" a server in its own folder. */
+/**
+ * Returns a script that replaces apt-get. The script logs its arguments, and simulates the installation of a server in
+ * its own folder.
+ */
 function fakeAptGet(notes: string): string {
   return `
 [ "$1" = --version ] && exit 0
@@ -42,7 +45,7 @@ test.each<Row>([
   await nothingIsLeft(run.folder);
 });
 
-test("valkey-server is used if there is no redis-server", async () => {
+test("npm start uses valkey-server if redis-server is not installed", async () => {
   const path = pathWith({
     "valkey-server": `
 [ "$1" = --version ] && echo "Valkey server v=8.0.1 sha=00000000:0" && exit 0

@@ -5,7 +5,7 @@ import { coloured } from "../../kit/terminal-colour";
 import { NO_DEMO, newFolder, packageWithStart, pathWith, start, stop } from "./npm-start";
 import { until } from "../harness/wait";
 
-/** Returns the rows after the steps of a start. */
+/** Returns the rows that `npm start` prints after its steps, when the service is running. */
 function rowsOf(printed: string): readonly string[] {
   return printed
     .slice(printed.indexOf("\nThe service is running.") + 1)
@@ -20,7 +20,7 @@ function keptIn(folder: string) {
   };
 }
 
-test("a start ends with eight rows, without secrets, and the address to play at is the last row", async () => {
+test("npm start finally prints eight rows, without secrets; the last row is the address at which to play", async () => {
   const run = await start();
   const commands = await run.ready();
   const rows = rowsOf(run.printed());
@@ -28,7 +28,7 @@ test("a start ends with eight rows, without secrets, and the address to play at 
   const names = rows.slice(2).map((row) => row.slice(0, 18).trim());
   expect(names).toEqual(["Write a bridge", "Write a game", "More", "Dashboard", expect.any(String), "Play"]);
   expect(rows[7]).toMatch(/^ {2}Play {12}http:\/\/127\.0\.0\.1:\d+ {2}\(each tab is a player\)$/);
-  // The data folder of a test has a long path.
+  // Rows with DATA_DIR may be longer, because the path of a test's data folder is long.
   for (const row of rows.filter((each) => !each.includes("DATA_DIR=")))
     expect(row.length).toBeLessThanOrEqual(80);
   expect(run.printed()).not.toContain("\u001b");
@@ -46,7 +46,7 @@ test("a start ends with eight rows, without secrets, and the address to play at 
   await stop(run);
 });
 
-test("each run of --commands prints a new link that signs a person in", async () => {
+test("each run of --commands prints a new sign-in link", async () => {
   const run = await start({ env: { ...NO_DEMO, FORCE_COLOR: "1" } });
   const link = /http:\S+#sign-in=\S+/;
   const [first, second] = [await run.ready(), await run.ready()].map((page) => link.exec(page)?.[0]);
@@ -56,7 +56,7 @@ test("each run of --commands prints a new link that signs a person in", async ()
   await stop(run);
 });
 
-test("--commands says if no service runs in the data folder, or if it is still starting", async () => {
+test("--commands fails and says why, if no service runs in the data folder, or if the service is still starting", async () => {
   const folder = newFolder();
   const never = await start({ folder, args: ["--commands"] });
   expect(await never.exited).toBe(1);
@@ -83,7 +83,7 @@ test("--commands says if no service runs in the data folder, or if it is still s
   expect(await starting.exited).toBe(0);
 });
 
-test("`npm start` names its build before it begins, and ends with the build's error if the build fails", async () => {
+test("`npm start` says that it builds before the build begins, and exits with the build's error if the build fails", async () => {
   const run = await start({ npmIn: packageWithStart("echo main.ts: error && exit 3") });
   expect(await run.exited).toBe(3);
   expect(run.printed()).toBe("· building the service and the dashboard\n");

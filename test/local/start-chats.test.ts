@@ -63,7 +63,7 @@ async function play(member: {
   await member.sees("Game stopped");
 }
 
-test("a start with --with irc runs an IRC server, on which members play the demo's game", async () => {
+test("npm start --with irc runs an IRC server, on which members can play the demo's game", async () => {
   await findNgircd();
   const run = await start({ args: ["--with", "irc"] });
   const [host = "", port = ""] = fact(await run.ready(), "irc").split(":");
@@ -91,7 +91,7 @@ describe("a start with --with matrix --with xmpp", () => {
     page = await run.ready();
   });
 
-  test("the rows of the start fit into 80 columns, and name the room of each chat", () => {
+  test("the rows that npm start prints fit into 80 columns, and name the room of each chat", () => {
     const rows = run.printed().split("\n");
     const chats = rows.filter((row) => row.startsWith("  Play in "));
     expect(chats.map((row) => row.replaceAll(/\S*:\d+/g, "<at>"))).toEqual([
@@ -111,7 +111,7 @@ describe("a start with --with matrix --with xmpp", () => {
     ada.leave();
   });
 
-  test("the passwords are in no log, in no process's command, and not in the rows of the start", () => {
+  test("the passwords are not in any log, in any process's command line, or in the rows that npm start prints", () => {
     const kept = JSON.parse(readFileSync(join(run.folder, "settings.json"), "utf8")) as {
       passwords: Record<string, { bridge: string; members: string }>;
     };
@@ -124,7 +124,7 @@ describe("a start with --with matrix --with xmpp", () => {
     expect(passwords.filter((password) => texts.some((text) => text.includes(password)))).toEqual([]);
   });
 
-  test("the next start, on other ports, keeps the accounts and the rooms", async () => {
+  test("the next start keeps the accounts and the rooms, even though it uses other ports", async () => {
     const before = await matrixMember(page);
     await stop(run);
     const stops = run.printed().slice(run.printed().indexOf("· xmpp-bridge: stopping"));
@@ -150,10 +150,13 @@ test.each([
   ["irc", "run sudo apt-get install ngircd (or brew install ngircd), and start again"],
   ["matrix", "~/synapse/bin/pip install matrix-synapse\nand start again with SYNAPSE_VENV=~/synapse"],
   ["xmpp", "run sudo apt-get install prosody (or brew install prosody/prosody/prosody), and start again"],
-] as const)("a missing server of --with %s is reported with the command that installs it", (chat, words) => {
-  const find = programFinder([pathWith()]);
-  expect(() => CHATS[chat].findServer(find, { synapseVenv: undefined })).toThrow(words);
-});
+] as const)(
+  "if the server for --with %s is missing, the error contains the command that installs it",
+  (chat, words) => {
+    const find = programFinder([pathWith()]);
+    expect(() => CHATS[chat].findServer(find, { synapseVenv: undefined })).toThrow(words);
+  },
+);
 
 test("Synapse is found as a program on the PATH, or as a module of the system's Python", () => {
   const command = (scripts: Readonly<Record<string, string>>) =>
@@ -171,7 +174,7 @@ test("if SYNAPSE_VENV does not contain Synapse, the start fails and says how to 
   expect(run.printedErrors()).toContain(`${folder}/bin/pip install matrix-synapse, and start again.\n`);
 });
 
-test("the ports of chats that are not started may be in use", async () => {
+test("npm start works although other programs use the ports of chats that it does not start", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const used = `127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -134,7 +134,7 @@ describe("a start on free ports", () => {
     const second = await start({ folder: run.folder, env: NO_DEMO });
     const again = await second.ready();
     for (const name of ["workspace", "secret"]) expect(fact(again, name)).toBe(fact(page, name));
-    // In the meantime, the game may have answered the event that `report` sent.
+    // The poll may return more events than before, because the game may have answered the event that `report` sent.
     expect(eventsOf(await paste(again, "poll"))).toEqual(expect.arrayContaining(eventsOf(polled)));
     expect(fact(again, "chat")).toBe("");
     expect(living(second.folder).some(({ command }) => /dist\/demo/.test(command))).toBe(false);
@@ -156,7 +156,7 @@ test("if the data folder's path is too long for a socket, Redis uses a loopback 
   await stop(second);
 });
 
-test("with REDIS_URL, no Redis is started; without openssl, the chat only polls, and shows why", async () => {
+test("with REDIS_URL, npm start starts no Redis; without openssl, the chat only polls, and its page says why", async () => {
   const redis = await startTestRedis();
   const run = await start({ env: { REDIS_URL: redis.url, PATH: pathWith() } });
   const page = await run.ready();
@@ -173,7 +173,7 @@ test("with REDIS_URL, no Redis is started; without openssl, the chat only polls,
 });
 
 test.each(Object.keys(LISTENERS))(
-  "if the port of %s is in use, npm start fails with one line that says so",
+  "if another program uses the port of %s, npm start fails with one line that says so",
   async (name) => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -198,7 +198,7 @@ test.each<[string, Parameters<typeof start>[0], number, RegExp]>([
     /EDGE_LISTEN must be host:port[^]*CORE_LISTEN must be host:port/,
   ],
   [
-    "the reason why core cannot start is shown, with the path of core's log",
+    "if core cannot start, the error contains the reason and the path of core's log",
     { env: { SECRETS_KEY: "too-short" } },
     1,
     /^core stopped unexpectedly \(exit code 78\)\. Its log is .*logs\/core\.log[^]*SECRETS_KEY has a key that is not 32 bytes/,

@@ -28,8 +28,8 @@ describe("when a part exits unexpectedly, the error names the part and its log, 
   });
 });
 
-describe("after a start was killed", () => {
-  test("no process is left, and the next start works immediately, at the same addresses, with all held events", async () => {
+describe("the start after a kill", () => {
+  test("after npm start is killed, no process is left; the next start works at the same addresses, with all held events", async () => {
     const killed = await start();
     const page = await killed.ready();
     const probes = [...page.matchAll(/http:\/\/(\S+)\/ready/g)];
@@ -52,7 +52,7 @@ describe("after a start was killed", () => {
     await nothingIsLeft(next.folder);
   });
 
-  test("the next start stops a Redis that was left behind, and keeps the held events", async () => {
+  test("if only Redis survives a kill, the next start stops it, and keeps the held events", async () => {
     const killed = await start({ env: NO_DEMO });
     await paste(await killed.ready(), "publish");
     const redis = pidOf(killed.folder, PARTS.redis);

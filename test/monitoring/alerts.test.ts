@@ -6,11 +6,12 @@ import { closeAll, damagedData, processCauses } from "./process-causes";
 import { awayRedisCauses, fullRedisCauses, slowRedisCauses, stopCauses, stopStarted } from "./redis-causes";
 import { startRig, type Cause, type Rig } from "./rig";
 
-// Each test causes faults in a running service, waits until a Prometheus fires the alerts for them, removes the faults,
-// and waits until no alert fires. The rules are those of deploy/monitoring/prometheus/alerts.yml with shorter durations
-// (see `fasterRules`), so the tests do not show that an alert waits long enough.
+// Each test causes faults in a running service, and waits until Prometheus fires the alerts for these faults. Then the
+// test removes the faults, and waits until no alert fires. The rules are those of
+// deploy/monitoring/prometheus/alerts.yml with shorter durations (see `fasterRules`), so the tests do not show that an
+// alert waits long enough.
 
-/** The slowest fault is an event that is older than a minute. */
+/** Timeout in ms. The slowest alert fires only when an unacked event is older than a minute. */
 const WITHIN_MS = 150_000;
 
 let rig: Rig;
@@ -22,10 +23,11 @@ afterAll(async () => {
   await stopStarted();
   await rig.close();
 });
-// Jest runs these hooks in order, and this call adds a hook that deletes the folder.
+// Jest runs these hooks in order. `testFolder` adds a hook that deletes the folder, so the hook that closes the rig
+// must come first.
 const folder = testFolder();
 
-/** The file's causes, in the order of the tests. The faults of a group are caused at the same time. */
+/** The groups of faults, in the order of the tests. A test causes all faults of its group at the same time. */
 const GROUPS: readonly (readonly [string, (of: Rig) => readonly Cause[]])[] = [
   ["no backup", neverBackedUp],
   ["faults of processes and disks", (of) => [...slowCauses(of), ...processCauses(of)]],
@@ -50,12 +52,12 @@ function neverBackedUp(of: Rig): readonly Cause[] {
 
 const RULES = ALERT_RULES.groups.flatMap(({ rules }) => rules);
 
-test("every alert rule has a cause in this file", () => {
+test("for every alert rule, a test causes exactly one fault", () => {
   const caused = GROUPS.flatMap(([, causes]) => causes(rig)).flatMap(({ alerts }) => alerts);
   expect(caused.toSorted()).toEqual(RULES.map(({ alert }) => alert).toSorted());
 });
 
-test("the rules of this file differ from alerts.yml only in their durations", () => {
+test("the rules that these tests use differ from those in alerts.yml only in their durations", () => {
   const faster = fasterRules(ALERT_RULES).groups.flatMap(({ rules }) => rules);
   const withoutTimes = ({ expr, for: _for, ...rest }: (typeof RULES)[number]) => ({
     ...rest,
@@ -96,7 +98,8 @@ const reasonsOf = (outcomes: readonly PromiseSettledResult<unknown>[]): readonly
 test.each(GROUPS)("%s: each fault fires its alerts until the fault is removed", async (_name, causes) => {
   const list = causes(rig);
   const wanted = list.flatMap(({ alerts }) => alerts);
-  // Some alerts fire and stop again while other faults are still being caused.
+  // Starts to watch before the faults begin, because some alerts fire and stop while the test still causes other
+  // faults.
   const allFired = allFire(wanted);
   allFired.catch(() => undefined);
   const begun = await Promise.allSettled(list.map((cause) => cause.begin()));

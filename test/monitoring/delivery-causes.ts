@@ -8,13 +8,16 @@ import { publish, textEvent } from "../harness/service";
 import { until } from "../harness/wait";
 import type { Cause, Rig } from "./rig";
 
-/** Core counts a bridge as failing when it has not polled for this time while events wait. */
+/** Milliseconds by which the test ages a waiting event: long enough for core to count the bridge as failing. */
 const SILENT_MS = 6 * 60_000;
 
-/** Maximum milliseconds for the thousand requests that fill a log, on a busy machine. */
+/** Maximum milliseconds for the thousand requests that fill the inbound log, on a busy machine. */
 const FILLED_WITHIN_MS = 150_000;
 
-/** A bridge stops polling while an event waits. Returns a function that lets it poll again. */
+/**
+ * Makes it look as if a bridge had stopped polling while an event waits. Returns a function that makes the bridge poll
+ * again.
+ */
 async function stopPolling({ service }: Rig): Promise<() => Promise<unknown>> {
   const workspace = await service.workspaces.make({ ownerEmail: "owner@team.example" });
   await publish(service.clients, textEvent(workspace.id, "waits"));
@@ -25,8 +28,8 @@ async function stopPolling({ service }: Rig): Promise<() => Promise<unknown>> {
 }
 
 /**
- * Lets a bridge accept pushes, and publishes events until its workspace is not failing. An attempt that began earlier can
- * still fail, so each event is published only when no push is queued.
+ * Makes a bridge accept pushes, and publishes events until the bridge's workspace is no longer failing. An attempt that
+ * began earlier can still fail, so each event is published only when no push is queued.
  */
 async function acceptAgain({ store, publish: publishPushes }: Rig, bridge: PushedBridge): Promise<void> {
   const { workspaceId } = bridge;
@@ -41,7 +44,10 @@ async function acceptAgain({ store, publish: publishPushes }: Rig, bridge: Pushe
   });
 }
 
-/** Deletes a group of followers, which must have no stream. */
+/**
+ * Closes the only stream of a group of followers, and deletes the group. Core refuses to delete a group with an open
+ * stream.
+ */
 async function deleteGroup({ service }: Rig, consumer: Consumer, name: string): Promise<void> {
   const { workspaces } = service.clients;
   consumer.cancel();
@@ -53,7 +59,7 @@ async function deleteGroup({ service }: Rig, consumer: Consumer, name: string): 
   );
 }
 
-/** Causes that last for more than half a minute. */
+/** Faults whose alerts fire only after more than half a minute. */
 export const slowCauses = (rig: Rig): readonly Cause[] => [
   {
     alerts: ["ChatBridgeGameBehind"],
@@ -66,14 +72,15 @@ export const slowCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgePushesStopped"],
-    what: "the Redis user of core may not remove events from a push queue",
+    what: "core's Redis user lacks the permission to remove events from a push queue",
     async begin() {
       const bridge = await rig.bridge();
       await rig.command("ACL", "SETUSER", "default", "-xdel");
       await rig.publish(textEvent(bridge.workspaceId, "stays"));
       return async () => {
         await rig.command("ACL", "SETUSER", "default", "+xdel");
-        // As the section of the alert says. Core does not record the same attempt again.
+        // The documentation of the alert says to restart core, because core does not try again to record the same
+        // attempt.
         await rig.restartCore();
         await acceptAgain(rig, bridge);
       };
@@ -84,7 +91,7 @@ export const slowCauses = (rig: Rig): readonly Cause[] => [
 export const deliveryCauses = (rig: Rig): readonly Cause[] => [
   {
     alerts: ["ChatBridgeBridgeStoppedPolling", "ChatBridgeEmailsWait"],
-    what: "a bridge stops polling while the mail server rejects emails for now",
+    what: "a bridge stops polling while the mail server temporarily rejects emails",
     async begin() {
       rig.mail.behave({ refuse: 451 });
       const pollAgain = await stopPolling(rig);
@@ -110,7 +117,7 @@ export const deliveryCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgePushesLate", "ChatBridgePushesOverloaded"],
-    what: "a bridge does not answer the pushes of many events",
+    what: "a bridge does not answer the pushes of many queued events",
     async begin() {
       const bridge = await rig.bridge();
       bridge.behave(sayNothing());
@@ -124,7 +131,7 @@ export const deliveryCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgeInboundDropped"],
-    what: "the log of inbound events is full before a game has acked them",
+    what: "the inbound log is full before a game has acked its events",
     async begin() {
       const { games } = rig.service.clients;
       const workspace = await rig.service.workspaces.make();
@@ -147,7 +154,7 @@ export const deliveryCauses = (rig: Rig): readonly Cause[] => [
 export const mailCauses = (rig: Rig): readonly Cause[] => [
   {
     alerts: ["ChatBridgeEmailsDropped", "ChatBridgeOperatorEventsDropped"],
-    what: "the mail server rejects the addresses of an owner and of an operator for good",
+    what: "the mail server permanently rejects the addresses of an owner and of an operator",
     async begin() {
       rig.mail.behave({ refuse: 550 });
       const pollAgain = await stopPolling(rig);

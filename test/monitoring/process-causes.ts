@@ -7,7 +7,7 @@ import { post } from "../harness/bridge";
 import { until } from "../harness/wait";
 import type { Cause, Rig } from "./rig";
 
-/** Adds a process to the targets until the fault is removed. */
+/** Adds a process to Prometheus's targets. Returns a function that removes the target and stops the process. */
 function whileRunning(rig: Rig, name: string, running: TestProcess): () => Promise<unknown> {
   rig.watch(name, running);
   return () => {
@@ -16,7 +16,10 @@ function whileRunning(rig: Rig, name: string, running: TestProcess): () => Promi
   };
 }
 
-/** Begins a snapshot of Redis. While another one is in progress, e.g. for a backup, Redis rejects the command. */
+/**
+ * Starts a snapshot of Redis. Redis rejects the command while another snapshot is in progress, e.g. for a backup, so
+ * this function retries.
+ */
 async function snapshot({ command }: Rig): Promise<void> {
   await until("a snapshot begins", () =>
     command("BGSAVE").then(
@@ -26,17 +29,20 @@ async function snapshot({ command }: Rig): Promise<void> {
   );
 }
 
-/** Node runs this program before an edge: the edge then runs as another release. */
+/** Node runs this program before the edge's program, so that the edge reports the version of another release. */
 const OLDER_BUILD = `
 const fs = require("node:fs");
 const read = fs.readFileSync;
 const older = JSON.stringify({ version: "0.9.0", commit: "0123456789ab" });
 fs.readFileSync = (path, ...rest) => (String(path).endsWith("build.json") ? older : read(path, ...rest));
 `;
-/** Node runs this program before a core: the clock of its machine is then a minute ahead. */
+/** Node runs this program before core's program, so that core's clock seems to be a minute ahead. */
 const CLOCK_AHEAD = `const now = Date.now; Date.now = () => now() + 60_000;`;
 
-/** A user of Redis who may not use the list of members, so a core with this user never takes a shard. */
+/**
+ * Permissions of a Redis user that cannot access the lists of members, so that a core with this user never acquires a
+ * shard.
+ */
 const NO_MEMBERS = "on >secret ~cb:shards ~cb:format ~cb:{s?} ~cb:{s??} ~cb:{s*}:[^m]* &* +@all";
 
 export const processCauses = (rig: Rig): readonly Cause[] => [
@@ -57,7 +63,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgeVersionsDiffer"],
-    what: "an edge of another release runs beside the others",
+    what: "an edge runs another release than the other processes",
     async begin() {
       const NODE_OPTIONS = `--require=${rig.write("older-build.cjs", OLDER_BUILD)}`;
       return whileRunning(rig, "older", await startEdge(rig.service.core.port, { NODE_OPTIONS }));
@@ -82,7 +88,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgeFilesUnreadable"],
-    what: "the file of core's tokens is changed, and has a faulty line",
+    what: "a line of core's token file becomes faulty",
     async begin() {
       const lines = Object.entries(TOKENS).map(([role, token]) => `${role}=${token}`);
       const CORE_TOKENS_FILE = rig.write("core-tokens", lines.join("\n"));
@@ -126,7 +132,7 @@ export const processCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgePersistenceFails"],
-    what: "Redis cannot put its snapshot in place",
+    what: "Redis cannot store its snapshot, because a folder has the name of the file",
     async begin() {
       const blocked = join(rig.service.redis.folder, "dump.rdb");
       rmSync(blocked, { force: true });
@@ -171,7 +177,7 @@ export const damagedData = (rig: Rig): readonly Cause[] => [
 ];
 
 const closers: (() => Promise<unknown>)[] = [];
-/** Closes what the removal of a fault leaves open. */
+/** Stops the node exporter, which keeps running after its fault was removed. */
 export async function closeAll(): Promise<void> {
   for (const close of closers.splice(0)) await close();
 }

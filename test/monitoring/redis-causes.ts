@@ -5,7 +5,7 @@ import { keyOf } from "../harness/store";
 import { until } from "../harness/wait";
 import type { Cause, Rig } from "./rig";
 
-/** Milliseconds for which Redis answers no command, and then answers commands again. */
+/** Milliseconds for which Redis repeatedly pauses, and milliseconds between two pauses. */
 const PAUSED_MS = 600;
 const BETWEEN_MS = 300;
 
@@ -36,11 +36,11 @@ export const slowRedisCauses = (rig: Rig): readonly Cause[] => [
   },
   {
     alerts: ["ChatBridgeRedisClockBehind"],
-    what: "the clock of Redis was 20 seconds ahead, and is right again",
+    what: "the clock of Redis was 20 seconds ahead, and was then corrected",
     async begin() {
       const { id } = await rig.service.workspaces.make();
       await publish(rig.service.clients, textEvent(id, "before"));
-      // The last sequence is the time of an event that was published while the clock was ahead.
+      // Sets the last sequence to that of an event that was published while the clock was ahead.
       const state = keyOf(rig.store, id, "st");
       await rig.command("HSET", state, "sequence", String((Date.now() + 20_000) * 1_000));
       await publish(rig.service.clients, textEvent(id, "after"));
@@ -93,7 +93,7 @@ export const stopCauses = (rig: Rig): readonly Cause[] => [
 ];
 
 const started: TestProcess[] = [];
-/** Stops the processes that the removal of a fault has started. */
+/** Stops the processes that were started in order to remove a fault. */
 export async function stopStarted(): Promise<void> {
   for (const each of started.splice(0).toReversed()) await each.stop();
 }

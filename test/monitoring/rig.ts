@@ -18,13 +18,13 @@ export interface Cause {
   readonly alerts: readonly string[];
   /** What happens. */
   readonly what: string;
-  /** Whether a busy machine causes the same fault, so the alerts may continue when the cause is removed. */
+  /** Whether a busy machine can also cause the fault, so that the alerts may still fire after the fault was removed. */
   readonly isLoadToo?: boolean;
-  /** Causes the fault. Returns a function that removes it. */
+  /** Causes the fault. Returns a function that removes the fault. */
   begin(): Promise<() => Promise<unknown>>;
 }
 
-/** A running service with traffic, and a Prometheus that reads it. */
+/** A running service with traffic, and a Prometheus that scrapes the service's metrics. */
 export type Rig = Awaited<ReturnType<typeof startRig>>;
 
 const SCRIPT = join(ROOT, "deploy/backup/backup.sh");
@@ -46,11 +46,11 @@ export async function startRig(folder: string) {
   const { service } = push;
   const store = await openTestStore(service.redis.url);
   const command = (...args: readonly string[]) => store.redis.command("", args);
-  // The backups, and a user of Redis with fewer rights, need a TCP port.
+  // Backups, and the core that uses a Redis user with fewer permissions, connect to Redis over TCP.
   const redisPort = await freePort();
   await command("CONFIG", "SET", "repl-diskless-sync-delay", "0");
   await command("CONFIG", "SET", "port", String(redisPort));
-  // A disk that other tests use would make Redis slow.
+  // Redis must not wait for the disk, because other tests can slow the disk down.
   await command("CONFIG", "SET", "appendfsync", "no");
 
   const prometheus = await startPrometheus(folder, fasterRules(ALERT_RULES));
@@ -86,7 +86,7 @@ export async function startRig(folder: string) {
     prometheus,
     traffic,
     watch,
-    /** The core that serves the edge. */
+    /** The core to which the edge is connected. */
     get core() {
       return core;
     },
@@ -101,7 +101,7 @@ export async function startRig(folder: string) {
         ...environment,
       });
       watch("core", core);
-      // As a game does, follows again until a stream is open: the connection may not know yet that core is back.
+      // Like a game, opens streams until one stays open, because the client may not have reconnected to core yet.
       await until("the game follows again", async () => {
         game.cancel();
         game = play();
@@ -111,7 +111,7 @@ export async function startRig(folder: string) {
         return is === "open";
       });
     },
-    /** Adds a node exporter to the targets. */
+    /** Adds a node exporter to Prometheus's targets. */
     watchNode(address: string): void {
       nodes.add(address);
       publishTargets();
@@ -123,7 +123,7 @@ export async function startRig(folder: string) {
       }
       publishTargets();
     },
-    /** Runs `backup.sh redis now`, e.g. with `PATH`. Returns the exit code. */
+    /** Runs `backup.sh redis now` with additional environment variables. Returns the exit code. */
     async backUp(environment: Readonly<Record<string, string>> = {}): Promise<number> {
       const BACKUPS = join(folder, "backups");
       mkdirSync(BACKUPS, { recursive: true });
@@ -150,7 +150,7 @@ export async function startRig(folder: string) {
   };
 }
 
-/** Posts an event, and polls, ten times a second. During an outage, bridges retry; these requests are not repeated. */
+/** Posts an event and polls, ten times a second. Unlike real bridges, this traffic does not retry failed requests. */
 function startTraffic(url: () => string, workspace: { readonly id: string; readonly secret: string }) {
   const over = new AbortController();
   const pending = new Set<Promise<unknown>>();
@@ -175,7 +175,7 @@ function startTraffic(url: () => string, workspace: { readonly id: string; reado
   }
   const running = run();
   return {
-    /** The numbers of answers by status; 0 for no answer. */
+    /** The number of answers for each status. Requests without an answer count under the status 0. */
     answers: answers as ReadonlyMap<number, number>,
     async stop() {
       over.abort();

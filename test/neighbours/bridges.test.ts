@@ -3,7 +3,7 @@ import { expectUndisturbed, neighbourhood } from "./neighbourhood";
 const street = neighbourhood();
 
 // time: ordering
-test("a tenant that posts at the highest allowed rate does not disturb other tenants, even if its game does not ack any event", async () => {
+test("a tenant that posts at the highest allowed rate does not disturb other tenants, even if the tenant's game does not ack any event", async () => {
   const { taken, report } = await street.attack("unacked-posts");
   expectUndisturbed(report);
   expect(taken.accepted).toBeGreaterThan(0);

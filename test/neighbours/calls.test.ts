@@ -3,7 +3,7 @@ import { expectUndisturbed, neighbourhood } from "./neighbourhood";
 const street = neighbourhood();
 
 // time: ordering
-test("a tenant's calls above its pace are delayed, and no call of another tenant is refused", async () => {
+test("core delays calls that exceed a tenant's allowed pace, and does not refuse any call of another tenant", async () => {
   const fromMs = performance.now();
   const { taken, report } = await street.attack("calls");
   expectUndisturbed(report);
@@ -13,7 +13,7 @@ test("a tenant's calls above its pace are delayed, and no call of another tenant
 });
 
 // time: ordering
-test("if the name server of target URLs never answers, checks of these URLs that exceed a tenant's share are refused, and other tenants are not disturbed", async () => {
+test("while the name server for target URLs never answers, a tenant that sets too many target URLs is refused, and other tenants are not disturbed", async () => {
   const { taken, report } = await street.attack("names");
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");

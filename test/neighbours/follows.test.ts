@@ -2,7 +2,7 @@ import { expectBounded, expectUndisturbed, neighbourhood } from "./neighbourhood
 
 /** The number of groups that a limited token can have. */
 const GROUPS_OF_TOKEN = 4;
-/** Maximum number of streams that the attacker may get: fewer than a core serves for all tokens. */
+/** Maximum number of streams that the attacker may get, which is less than a core's limit for all tokens together. */
 const STREAMS_BELOW_ALL = 200;
 
 const street = neighbourhood();

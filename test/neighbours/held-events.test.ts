@@ -6,7 +6,7 @@ const ALL_CALLS = 60;
 const street = neighbourhood();
 
 // time: ordering
-test("for a workspace that nobody polls, events that exceed its share are refused, but other tenants' events are accepted", async () => {
+test("if no bridge polls a workspace, core refuses the events that exceed the workspace's share, but accepts other tenants' events", async () => {
   const { taken, report } = await street.attack("held-events");
   expectUndisturbed(report);
   expectBounded(taken, "HELD_FULL", ALL_CALLS - 1);

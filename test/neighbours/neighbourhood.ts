@@ -13,16 +13,22 @@ import { pushEnvironment } from "../harness/push";
 import { startTestRedis, type TestRedis } from "../harness/redis";
 import { createTestCa, type TestCa } from "../harness/test-ca";
 
-/** `HELD_MAX_BYTES` of the service: about a tenth of the bytes that the attack on held events publishes. */
+/**
+ * The service's limit on the bytes of held events, which is about a tenth of what the attack on held events publishes.
+ */
 const HELD_MAX_BYTES = 20_000_000;
 
-/** The observations of a test: what the attack achieved, and how the service served the neighbour. */
+/**
+ * The results of a test: which attempts of the attacker the service accepted, and how the service served the neighbour.
+ */
 interface Observed {
   readonly taken: Taken;
   readonly report: Report;
 }
 
-/** Starts a service for the tests of a file, with a tenant that is a good neighbour, and a tenant for each attack. */
+/**
+ * Starts a service for the tests of a file, with a well-behaved tenant (the neighbour), and one tenant for each attack.
+ */
 export function neighbourhood() {
   const closers: (() => unknown)[] = [];
   let place: Place;
@@ -75,9 +81,9 @@ export function neighbourhood() {
     tenant,
     place: (): Place => place,
     /**
-     * Runs an attack while the neighbour uses the service. After the attack, the neighbour goes on using the service,
-     * while the attacker still holds its connections and streams. The attacker is a separate process, so that its own work does not delay the neighbour's calls
-     * and bridge.
+     * Runs an attack while the neighbour uses the service. After the attack, the neighbour continues to use the service
+     * while the attacker's connections and streams are still open. The attacker is a separate process, so that it does
+     * not slow down the neighbour's calls and bridge.
      */
     async attack(name: AttackName, kinds?: readonly Kind[]): Promise<Observed> {
       const scope = createScope();
@@ -107,7 +113,10 @@ export function expectUndisturbed({ outcomes, lost }: Report): void {
   expect({ refused: refusedOf(outcomes), lost }).toEqual({ refused: {}, lost: [] });
 }
 
-/** Fails unless the service refused some attempts for this reason, and accepted at most `share` attempts. */
+/**
+ * Fails unless the service refused some of the attacker's attempts for this reason, and accepted at most `share`
+ * attempts.
+ */
 export function expectBounded({ accepted, refused }: Taken, reason: string, share: number): void {
   expect(Object.keys(refused)).toContain(reason);
   expect(accepted).toBeLessThanOrEqual(share);

@@ -1,8 +1,8 @@
 import { expectBounded, expectUndisturbed, neighbourhood } from "./neighbourhood";
 
 /**
- * Maximum numbers of watches and pages that the attacker may get: fewer than core and the dashboard serve for all
- * operators.
+ * Maximum numbers of watches and of pages that the attacker may open. Core's and the dashboard's limits for all
+ * operators together are higher.
  */
 const [WATCHES_BELOW_ALL, PAGES_BELOW_ALL] = [900, 150];
 

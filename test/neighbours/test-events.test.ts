@@ -10,14 +10,14 @@ beforeAll(() => {
 afterAll(() => client.close());
 
 // time: ordering
-test("test operator events that exceed a tenant's share are refused if their address never answers, and other operator events are not delayed", async () => {
+test("if an operator address never answers, tests of this address that exceed the tenant's share are refused, and other operator events are not delayed", async () => {
   const { taken, report } = await street.attack("operator-events", ["operator event"]);
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");
 });
 
 // time: ordering
-test("test events that exceed a tenant's share are refused if their bridge never answers, and other tenants are not disturbed", async () => {
+test("if a bridge never answers, test events for this bridge that exceed the tenant's share are refused, and other tenants are not disturbed", async () => {
   const { taken, report } = await street.attack("test-events");
   expectUndisturbed(report);
   expect(Object.keys(taken.refused)).toContain("RESOURCE_EXHAUSTED");

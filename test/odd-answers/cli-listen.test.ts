@@ -19,7 +19,9 @@ function startListen(baseUrl: string, { id, secret, targetUrl }: OddWorkspace) {
   });
 }
 
-/** The results of the attempts to forward each event, by the text of the event. */
+/**
+ * Waits until every event is forwarded or dropped. Returns the number of attempts for each event, by the event's text.
+ */
 async function attemptsOf(workspace: OddWorkspace, lines: () => readonly string[], names: readonly string[]) {
   const settled = () =>
     lines()
@@ -30,10 +32,10 @@ async function attemptsOf(workspace: OddWorkspace, lines: () => readonly string[
   return Object.fromEntries(names.map((name) => [name, times(name)]));
 }
 
-test("listen repeats a push after every odd answer that is not a 2xx, and forwards the later events", async () => {
+test("listen repeats a push after every odd answer except a 2xx, and forwards all later events", async () => {
   const rows = ODD_ANSWERS.filter(({ push }) => push !== undefined);
   const names = rows.map(({ name }) => name);
-  // Regular pages. The target gives odd answers to the pushes of their events.
+  // The pages are regular, but the target URL gives odd answers when `listen` pushes their events.
   const workspace = service.add({
     events: names,
     byText: new Map(rows.map((row) => [endOf(row.name), row])),

@@ -2,7 +2,9 @@ import { startCli } from "../harness/cli";
 import { until } from "../harness/wait";
 import { ODD_CALLS, startOddCore, type OddCall } from "./odd-core";
 
-/** Returns how `tail` reacts to an odd answer to its second call: "continue", or "exit" with a code and a message. */
+/**
+ * Returns how `tail` reacts when its second call gets an odd answer: "continue", or "exit" with a code and a message.
+ */
 async function reactionTo(odd: OddCall): Promise<string> {
   const core = await startOddCore(odd);
   const tail = startCli("tail events", { role: "game", corePort: core.port });

@@ -37,9 +37,8 @@ async function startDemo(baseUrl: string, { id, secret }: OddWorkspace): Promise
  */
 const ROWS = ODD_ANSWERS.map((row) => (row.poll === "stop" ? { ...row, poll: "retry" as const } : row));
 
-// The answers are divided among 11 instances of the chat. With 11 instances, none has to wait 30 seconds twice: for an
-// answer that times out, and after a refusal.
-// time: ordering
+// The answers are divided among 11 instances of the chat. With 11 instances, no instance gets both an answer that times
+// out and a refusal, each of which takes 30 seconds. time: ordering
 test("the demo chat continues after every odd answer", async () => {
   const seen = await judge(service, ROWS, { start: startDemo, lanes: 11, channel: () => "general" });
   expect(seen).toEqual(expectedVerdicts(ROWS));

@@ -45,7 +45,7 @@ testWith(["python3", "--version"])("the guide's Python bridge continues after ev
 });
 
 testWith(["python3", "--version"])(
-  "the guide's Python bridge logs a refusal of a poll and exits, and waits for a long time if Retry-After asks for it",
+  "the guide's Python bridge logs the refusal of a poll and exits, but waits if the refusal has a long Retry-After",
   async () => {
     expect(await judgeStops(service, ODD_ANSWERS, (...on) => startPython(...on))).toEqual(
       expectedStops(ODD_ANSWERS),
@@ -69,7 +69,7 @@ testWith(["python3", "--version"])(
 );
 
 testWith(["python3", "--version"])(
-  "the guide's Python bridge exits when it cannot poll at all, e.g. because its cursor is not text",
+  "the guide's Python bridge exits if it cannot poll at all, e.g. because its cursor file does not contain text",
   async () => {
     const bridge = startPython(service.baseUrl, service.add({}), { cursor: Buffer.from([0xff, 0xfe]) });
     expect(await bridge.exited).toBe(1);
@@ -77,7 +77,7 @@ testWith(["python3", "--version"])(
   },
 );
 
-/** The exit code of the guide's shell program after an answer. */
+/** The exit code of the guide's shell program for each required reaction to an answer. */
 const SHELL_CODES: Readonly<Record<Reaction, number>> = { ok: 0, retry: 75, wait: 75, stop: 1 };
 
 testWith(["openssl", "version"], ["curl", "--version"])(

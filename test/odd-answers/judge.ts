@@ -2,7 +2,7 @@ import { until } from "../harness/wait";
 import { endOf, type OddService, type OddWorkspace, type Seen } from "./odd-service";
 import type { OddAnswer, Reaction } from "./rows";
 
-/** A running program that polls the stand-in, and reports events to it. */
+/** A running program that polls the stand-in for the service, and reports events to it. */
 export interface Running {
   /** Everything that the program has shown or printed so far. */
   output(): string;
@@ -13,7 +13,7 @@ export interface Running {
   stop(): Promise<unknown>;
 }
 
-/** Starts a program for a workspace of the stand-in. */
+/** Starts a program for a workspace of the stand-in for the service. */
 export type Start = (baseUrl: string, workspace: OddWorkspace) => Promise<Running> | Running;
 
 /** Time limit of an instance, in ms: a program may wait 30 seconds for an answer, and 30 seconds after a refusal. */
@@ -23,8 +23,8 @@ const TIMER_SLACK_MS = 20;
 /** Text of the last event of each run. */
 const LAST = "the end";
 /**
- * Answers to the event `LAST`, for tests in which the program must not poll again. In total, the program waits longer
- * for these retries than it would wait for its next poll if it ignored `Retry-After`.
+ * Answers to the event `LAST`, for tests in which the program must not poll again. The program's retries of this event
+ * take so long that a program that ignored `Retry-After` would poll in the meantime.
  */
 const REFUSALS: OddAnswer = {
   name: LAST,
@@ -33,23 +33,23 @@ const REFUSALS: OddAnswer = {
   times: 4,
 };
 
-/** The reactions of a program: by name of the answer, "poll: …" and "send: …". */
+/** The reactions of a program, by "poll: " or "send: " and the name of the answer. */
 export type Verdicts = Readonly<Record<string, string>>;
 
-/** Returns the expected verdicts: the verdicts on a program that reacts to each answer as it must. */
+/** Returns the verdicts on a program that reacts to each answer as required. */
 export function expectedVerdicts(rows: readonly OddAnswer[]): Verdicts {
   const each = continuedOf(rows).flatMap(({ name, poll }) => [[`poll: ${name}`, poll ?? ""]]);
   const sent = rows.filter(({ send }) => send !== undefined);
   return Object.fromEntries([...each, ...sent.map(({ name, send }) => [`send: ${name}`, send ?? ""])]);
 }
 
-/** Returns the answers to polls after which a program must soon poll again. */
+/** Returns the answers after which a program must soon poll again. */
 const continuedOf = (rows: readonly OddAnswer[]) =>
   rows.filter(({ poll }) => poll === "ok" || poll === "retry");
 
 /**
  * Starts `lanes` instances of a program, and divides the answers among them. An instance gets each of its answers
- * twice: for a poll and for an event. Returns the reactions that were seen.
+ * twice: once to a poll, and once to a reported event. Returns the observed reactions.
  */
 export async function judge(
   service: OddService,
@@ -129,8 +129,8 @@ const timesOf = (posts: readonly Seen[], text: string): readonly number[] =>
 const idsOf = (posts: readonly Seen[], text: string) => new Set(postsOf(posts, text).map(({ what }) => what));
 
 /**
- * Tests the answers after which a program must not soon poll again: for each answer, starts an instance whose first
- * poll gets the answer. Returns the reactions that were seen. A program that stops must print the status and exit with
+ * Tests the answers after which a program must not poll again soon. For each of these answers, starts an instance whose
+ * first poll gets the answer. Returns the observed reactions. A program that stops must print the status and exit with
  * a code other than 0. A program that waits must still report an event, and must not poll while it retries this event.
  */
 export async function judgeStops(
@@ -169,7 +169,7 @@ async function reactionToStop(service: OddService, row: OddAnswer, start: Start)
   }
 }
 
-/** Returns the verdicts that `judgeStops` returns for a program that reacts as it must. */
+/** Returns the verdicts that `judgeStops` returns for a program that reacts as required. */
 export function expectedStops(rows: readonly OddAnswer[]): Verdicts {
   const stops = rows.filter(({ poll }) => poll === "stop" || poll === "wait");
   return Object.fromEntries(stops.map(({ name, poll }) => [name, poll ?? ""]));

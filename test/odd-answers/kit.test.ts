@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Starts a bridge in this process. `exited` resolves to 1 when the first poll is refused. */
+/** Starts a bridge in this process. If its first poll is refused, `exited` resolves to 1, like an exit code. */
 async function startKit(
   baseUrl: string,
   { id: workspaceId, secret: secrets }: OddWorkspace,

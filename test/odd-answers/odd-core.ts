@@ -2,7 +2,7 @@ import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { FollowResponse } from "../../proto/gen/chatbridge/v1/game";
 
-/** How a stand-in for core, or for a proxy in front of core, reacts to a call of `Follow`. */
+/** How a stand-in for core, or for a proxy in front of core, reacts when `Follow` is called. */
 export interface OddCall {
   readonly name: string;
   /** Handles the call instead of core. `socket` is the connection of the call. */
@@ -11,11 +11,11 @@ export interface OddCall {
   readonly connection?: (socket: Socket) => void;
   /** Whether all later calls are handled in the same way. */
   readonly isLasting?: true;
-  /** Whether a connected `tail` must continue after this reaction, or exit with a message. */
+  /** The required behaviour of a connected `tail` after this reaction: continue, or exit with a message. */
   readonly tail: "continue" | "exit";
 }
 
-/** The frame of a gRPC message. */
+/** Returns a gRPC message with the header that precedes it in an HTTP/2 stream. */
 function frame(message: Uint8Array, { length = message.length, isCompressed = false } = {}): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(isCompressed ? 1 : 0, 0);
@@ -132,9 +132,9 @@ export const ODD_CALLS: readonly OddCall[] = [
 ];
 
 /**
- * Starts a stand-in for core. The first call of `Follow` is answered with an event `before`, and then the connection is
- * closed. The second call gets the odd answer. Every later call is answered with an event `after`, unless later calls
- * get the odd answer too.
+ * Starts a stand-in for core. The first call of `Follow` gets the event `before`, and then the stand-in closes the
+ * connection. The second call gets the odd answer. Every later call gets the event `after`, or, if `isLasting` is set,
+ * the odd answer again.
  */
 export async function startOddCore(odd: OddCall) {
   let calls = 0;

@@ -1,5 +1,6 @@
-// A bridge of several workspaces, which runs in a pod. It polls, and receives pushes. Without an argument, it is the
-// bridge. With an argument, it sends this command to the bridge in the same pod, and prints the answer:
+// Without an argument, this program is a bridge of several workspaces, which runs in a pod. The bridge polls, and
+// receives pushes. With a command as its argument, the program sends this command to the bridge in the same pod, and
+// prints the answer:
 //
 //   begin    starts to post commands, each from a different member in a different channel
 //   finish   stops, waits until the game has answered all accepted commands, and returns the account
@@ -24,10 +25,10 @@ if (command !== undefined) {
 }
 
 const { EDGE_HOST = "", REQUESTS_PER_SECOND = "" } = process.env;
-/** Each agent keeps connections of its own, so that the requests reach all edges. */
+/** Each agent keeps its own connections, so that the requests are spread over all edges. */
 const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 16 }));
 let requests = 0;
-/** The workspaces of this bridge: id, secret, and whether the workspace polls. */
+/** The bridge's workspaces, each with its id, its secret, and whether the bridge polls for its events. */
 const workspaces = JSON.parse(readFileSync("/workspaces/workspaces.json", "utf8"));
 /** The ids of the game's answers, by channel. */
 const answeredIn = new Map();
@@ -53,7 +54,7 @@ function signatureOf(secret, raw) {
   return `t=${t},v1=${createHmac("sha256", secret).update(`${t}.`).update(raw).digest("hex")}`;
 }
 
-/** Sends a request. Resolves with the status, or with the code of the error, and with the body. */
+/** Sends a request. Resolves with the body, and with the status or the code of the error. */
 function send(method, path, headers, body = "") {
   const agent = agents[requests++ % agents.length];
   return new Promise((resolve) => {
@@ -70,7 +71,7 @@ function send(method, path, headers, body = "") {
   });
 }
 
-/** Posts a command, and repeats the request with the same id until it is accepted. */
+/** Posts a command, and repeats the request with the same id until the command is accepted. */
 async function post({ id, secret }, current) {
   const channel = randomUUID();
   const event = { type: "command", id: randomUUID(), channel, user: { id: channel }, text: "say" };

@@ -1,6 +1,6 @@
-// Ends the main process of its pod at once, without a signal that the process could handle: process 1 ignores SIGKILL
-// from its own pod. Node opens its debugger at SIGUSR1, and the debugger aborts the process. Then the container ends, and
-// this program with it.
+// Makes the main process of its container crash immediately. SIGKILL cannot do this, because process 1 ignores a
+// SIGKILL from its own container. Instead, SIGUSR1 makes Node start its debugger, and this program makes the process
+// abort through the debugger. Then the container exits, which also ends this program.
 import { setTimeout as sleep } from "node:timers/promises";
 
 process.kill(1, "SIGUSR1");

@@ -1,4 +1,4 @@
-// A game that answers each command once. It runs in a pod, with the game kit of the image.
+// A game that answers each command once. The game runs in a pod, and uses the game kit in the service's image.
 import { createRequire } from "node:module";
 
 const { createGame, startGame } = createRequire("/app/dist/")("./kit/game/index.js");
