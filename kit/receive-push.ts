@@ -11,11 +11,11 @@ import { createSerialQueues, queueOf } from "./serial-queues";
 import { explainFault, SIGNATURE_HEADER, verify, type SecretList } from "./signature";
 
 export interface PushOptions {
-  /** Signing secrets. If several workspaces share one target URL, pass a function. */
+  /** Signing secrets. If several workspaces share one target URL, pass a function that looks up their secrets. */
   readonly secrets: Secrets;
   /**
-   * Stores the event of each push before the push is answered. Without `store`, accepted events are only in memory, so
-   * a crash loses the events that are not yet handled. After a restart, handle the stored events yourself.
+   * Stores the event of each push before the push is answered. Without `store`, accepted events are kept only in
+   * memory, so a crash loses the events that are not yet handled. After a restart, handle the stored events yourself.
    */
   readonly store?: AcceptedStore;
   /**
@@ -26,7 +26,9 @@ export interface PushOptions {
   handle(event: OutboundEvent): Promise<void> | void;
   /** Maximum number of events that wait or are being handled; 1000 by default. Further pushes get a `503`. */
   readonly queueMax?: number;
-  /** Maximum number of seen event ids, kept for 24 hours; 100,000 by default. Each further id replaces the oldest id. */
+  /**
+   * Maximum number of seen event ids; 100,000 by default. Each id is kept for 24 hours, or until a new id replaces it.
+   */
   readonly seenMax?: number;
   /**
    * Called for each event that has an unknown type, for each event that `store` or `handle` rejects, and when `secrets`
@@ -36,11 +38,11 @@ export interface PushOptions {
   readonly timing?: Timing;
 }
 
-/** A store for accepted events that are not yet handled. Its calls must have a timeout. */
+/** A store for accepted events that are not yet handled. Each call to the store must have a timeout. */
 export interface AcceptedStore {
   /**
    * Resolves once the event would survive a crash. The push is answered with `204` once `add` has resolved, and with
-   * `503` if `add` rejects. Not called for an event that is already being stored, or was accepted before.
+   * `503` if `add` rejects. `add` is not called for an event that is already being stored or was accepted before.
    */
   add(event: OutboundEvent): Promise<void>;
   /** Called when `handle` has resolved, or when the event has expired in the queue. Not called if `handle` rejects. */
@@ -64,8 +66,8 @@ export interface PushReceiver {
    * - `400`: the body is not an event, or the headers belong to another event.
    * - `401`, `409`: the signature is invalid (401) or stale (409), as in the contract.
    * - `404`: there is no secret for the workspace.
-   * - `500`: `headers` or `body` has the wrong type, e.g. because a parser has changed the body. The message says what
-   *   to pass.
+   * - `500`: `headers` or `body` has the wrong type, e.g. because a parser has changed the body. The error message says
+   *   what to pass instead.
    * - `503`: the queue is full, the event cannot be stored, the secrets are unavailable, or the receiver is closing.
    */
   receive(headers: PushHeaders, body: PushBody): Promise<PushAnswer>;
@@ -76,8 +78,8 @@ export interface PushReceiver {
 }
 
 /**
- * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. But an
- * operator can resend a failed event within 24 hours, and a bridge may already have shown that event.
+ * Milliseconds for which the id of an event is kept. The service retries an event for only a few seconds. However, an
+ * operator can resend a failed event for 24 hours, even if the bridge has already shown it.
  */
 const SEEN_FOR_MS = HELD_SECONDS * 1_000;
 const TAKEN: PushAnswer = { status: 204, headers: {}, body: "" };
@@ -91,7 +93,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   const secretsOf = secretLookup(options.secrets);
   const queues = createSerialQueues(options.queueMax ?? 1000);
   const seen = createSeenIds({ forMs: SEEN_FOR_MS, most: options.seenMax ?? 100_000 });
-  /** Answers to the pushes whose events are being stored, by event id. */
+  /** Pending answers to pushes whose events are being stored, keyed by event id. */
   const storing = new Map<string, Promise<PushAnswer>>();
   let isClosing = false;
 
@@ -166,7 +168,7 @@ export function createPushReceiver(options: PushOptions): PushReceiver {
   };
 }
 
-/** Returns the event of a push or, if the push is faulty, the answer. */
+/** Returns the event of a push, or an error answer if the push is faulty. */
 function judge(
   { headers, body }: PushRequest,
   known: SecretList,
@@ -182,10 +184,10 @@ function judge(
   const head = "event" in reading ? reading.event : reading.unknown;
   // These two headers are not signed, so they are compared with the signed body.
   if (headers["service-workspace"] !== head.workspace) {
-    return { answer: refusal(400, "Service-Workspace is not the workspace of the event") };
+    return { answer: refusal(400, "the Service-Workspace header does not match the workspace of the event") };
   }
   if (headers["service-event-id"] !== head.id) {
-    return { answer: refusal(400, "Service-Event-Id is not the id of the event") };
+    return { answer: refusal(400, "the Service-Event-Id header does not match the id of the event") };
   }
   return reading;
 }

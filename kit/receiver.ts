@@ -17,8 +17,8 @@ export interface Receiver extends PushReceiver {
   /**
    * Answers a push. Works with `http.createServer(receiver.handler)`, and as a route of any framework that gives access
    * to Node's request and response. An earlier body parser must either leave the body unread, or put it into
-   * `request.body` as bytes or a string. Sends the answers of `receive`, and can also answer with `405`, `408`, `413`
-   * or `500`.
+   * `request.body` as bytes or a string. Sends the answer that `receive` returns, or answers with `405`, `408`, `413`
+   * or `500` without calling `receive`.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -54,7 +54,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     },
     close: pushes.close,
     handler(request, response) {
-      // An answer that cannot be sent needs no handling: for the service, the push has failed.
+      // If the answer cannot be sent, there is nothing to do: the service treats the push as failed.
       response.on("error", () => undefined);
       answer(request, response).catch(() => response.destroy());
     },

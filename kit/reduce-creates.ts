@@ -40,7 +40,7 @@ export function dropCreate(draft: Draft, event: MessageCreate | DmCreate): void 
   drop(draft, event, "expired");
 }
 
-/** Drops expired creates, and starts the next create of each channel or DM if that create is due. */
+/** Drops expired creates. In each channel or DM, starts the next create if it is due. */
 export function advanceCreates(draft: Draft): void {
   for (const create of draft.creates) {
     if (create.isPosting) continue;

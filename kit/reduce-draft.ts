@@ -41,7 +41,7 @@ export interface Reduced {
 
 export function openDraft(state: BridgeState, nowMs: number, full: Iterable<string> = []): Draft {
   const copies = {
-    // A state that an older release of the kit saved has fewer limits.
+    // A state that was saved by an older release of the kit lacks some limits.
     limits: { ...BRIDGE_LIMITS, ...state.limits },
     updates: new Map(state.updates),
     ephemerals: new Map(state.ephemerals),
@@ -65,7 +65,7 @@ export function settle(draft: Draft, event: OutboundEvent): void {
   draft.settled = remember(draft.settled, event.id, true);
 }
 
-/** Marks an event as completed without a change in the chat. */
+/** Marks an event as completed, and adds a `skip` effect with the reason. */
 export function drop(draft: Draft, event: OutboundEvent, reason: SkipReason): void {
   settle(draft, event);
   draft.skips.push({ type: "skip", event, reason });
@@ -77,7 +77,7 @@ export function wakeBy(draft: Draft, atMs: number): void {
 
 const RETRY = { firstMs: 1_000, mostMs: 30_000 };
 
-/** Returns the time at which a call that was refused `refusals` times is retried, ms since the epoch. */
+/** Returns when to retry a call that the chat has refused `refusals` times, in ms since the epoch. */
 export function retryAtMs({ nowMs }: Draft, refusals: number, retryAfterMs: number): number {
   return nowMs + Math.max(backOffMs(refusals, RETRY, 0), retryAfterMs);
 }

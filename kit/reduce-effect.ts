@@ -3,9 +3,9 @@ import type { DmCreate, MessageCreate, MessageEphemeral, MessageUpdate, Outbound
 /** An input of the reducer. `nowMs` is the time on the bridge's clock, in ms since the epoch. */
 export type BridgeInput =
   /**
-   * Events arrived, by push or by poll, in any order. `gap` is the `gap` of the page. `skipped` contains `skipKeys` of
-   * earlier creates that were skipped as `full`. The reducer also skips later creates of the same places, and updates of
-   * the same messages, because they must not overtake the skipped creates.
+   * Events arrived, by push or by poll, in any order. `gap` is the field `gap` of a polled page. `skipped` contains the
+   * `skipKeys` of earlier creates that were skipped as `full`. The reducer also skips later creates in the same places
+   * and updates of the same messages, because these events must not overtake the skipped creates.
    */
   | {
       readonly type: "events";
@@ -25,7 +25,7 @@ export type BridgeInput =
   | { readonly type: "done"; readonly eventId: string; readonly nowMs: number }
   /**
    * The chat did not accept a call, e.g. because of an error, a timeout or a rate limit. `retryAfterMs` is the minimum
-   * wait before a retry.
+   * wait before a retry, in ms.
    */
   | {
       readonly type: "refused";
@@ -33,7 +33,7 @@ export type BridgeInput =
       readonly retryAfterMs?: number;
       readonly nowMs: number;
     }
-  /** The time `wakeAtMs` of the last result has been reached. */
+  /** The clock has reached the `wakeAtMs` of the last result. */
   | { readonly type: "time"; readonly nowMs: number };
 
 /**
@@ -49,9 +49,12 @@ export type BridgeEffect =
   | { readonly type: "dm"; readonly event: DmCreate }
   /** Replace the text, buttons and image of the chat's message `chatMessageId` with those of `event.message`. */
   | { readonly type: "edit"; readonly event: MessageUpdate; readonly chatMessageId: string }
-  /** Show `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, use a DM or a post. */
+  /**
+   * Show `event.message` in `event.channel` only to `event.user`. If the chat cannot show a message to one member only,
+   * use a DM or a post.
+   */
   | { readonly type: "ephemeral"; readonly event: MessageEphemeral }
-  /** The event changes nothing in the chat. This effect is for the log. */
+  /** The event changes nothing in the chat. This effect is only for the log. */
   | { readonly type: "skip"; readonly event: OutboundEvent; readonly reason: SkipReason }
   /**
    * Some events were removed from the service before the bridge fetched them. The bridge may show a notice in its
@@ -64,10 +67,11 @@ export type SkipReason =
   /** The event is a repeat. */
   | "duplicate"
   /**
-   * The event is past its `expiresAt`. If it is a create or an ephemeral, the chat may have refused it several times.
+   * The event is past its `expiresAt`. A create or an ephemeral may have expired after the chat refused it several
+   * times.
    */
   | "expired"
-  /** Another update of the same message has a higher sequence. */
+  /** The event is an update, and another update of the same message has a higher sequence. */
   | "superseded"
   /** The event updates a message whose create was dropped. */
   | "create-dropped"
@@ -78,7 +82,7 @@ export type SkipReason =
   /** The event is a ping, which shows nothing. */
   | "ping"
   /**
-   * The state has no room for the event, or for an earlier create that the event must not overtake. Events of other
-   * channels may have room. If the event was pushed, answer with `503`; if it was polled, poll it again.
+   * The state has no room for the event, or for an earlier create that the event must not overtake. There may still be
+   * room for events of other channels. If the event was pushed, answer with `503`; if it was polled, poll it again.
    */
   | "full";

@@ -22,7 +22,7 @@ export function noteRefusedEphemeral(draft: Draft, eventId: string, retryAfterMs
   draft.ephemerals.set(eventId, { ...open, ...next });
 }
 
-/** Drops expired ephemerals, and starts those that are due. Ephemerals never wait for each other. */
+/** Drops expired ephemerals, and starts to show those that are due. Ephemerals never wait for each other. */
 export function advanceEphemerals(draft: Draft): void {
   for (const [eventId, open] of draft.ephemerals) {
     if (open.isShowing) continue;

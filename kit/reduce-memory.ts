@@ -1,7 +1,6 @@
 /**
- * An immutable map of bounded size. A write returns a new map, without the oldest entries
- * if there are too many. The entries are grouped in generations, newest first, so that a write
- * copies only the newest generation.
+ * An immutable map of bounded size. A write returns a new map. If the map has too many entries, the oldest entries are
+ * left out. The entries are grouped in generations, newest first, so that a write copies only the newest generation.
  */
 export interface Memory<Value> {
   readonly capacity: number;
@@ -19,7 +18,7 @@ export function recall<Value>(memory: Memory<Value>, key: string): Value | undef
   return memory.generations.find((generation) => generation.has(key))?.get(key);
 }
 
-/** Returns the memory after a write. A key that is written again counts as new. */
+/** Returns the memory after a write. A key that is written again becomes the newest key. */
 export function remember<Value>(memory: Memory<Value>, key: string, value: Value): Memory<Value> {
   const { capacity, generations } = memory;
   const [newest, ...older] = generations;

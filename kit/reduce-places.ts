@@ -5,7 +5,7 @@ import type { BridgeState } from "./reduce-state";
 type PlacedEvent = Exclude<OutboundEvent, { type: "ping" }>;
 type Open = Pick<BridgeState, "limits" | "creates" | "updates" | "ephemerals">;
 
-/** The least share of a place while there is any room: a create, and an update that waits for this create. */
+/** The minimum share of a place while any room is left: one create, and one update that waits for this create. */
 const SHARE_LEAST = 2;
 
 /**
@@ -16,7 +16,7 @@ export function placeOf(event: PlacedEvent): string {
   return event.type === "dm.create" ? DM_PREFIX + event.user : event.channel;
 }
 
-/** Returns a key for the place of an event, which differs from all keys of messages. */
+/** Returns a key for the place of an event. No key for a message equals this key. */
 export function placeKey(event: PlacedEvent): string {
   return `place ${placeOf(event)}`;
 }
@@ -34,30 +34,30 @@ export function skipKeys(event: OutboundEvent): readonly string[] {
 }
 
 /**
- * Returns whether an event would overtake a create that was skipped as `full`. Such an event is a later create of the same
- * place, or an update of the create's message, which would be dropped after 5 seconds.
+ * Returns whether an event would overtake a create that was skipped as `full`. Such an event is a later create in the
+ * same place, or an update of the skipped message. Without its create, the update would be dropped after 5 seconds.
  */
 export function isBehindSkipped(keys: ReadonlySet<string>, event: PlacedEvent): boolean {
   if (event.type === "message.update") return keys.has(messageKey(event));
   return event.type !== "message.ephemeral" && keys.has(placeKey(event));
 }
 
-/** Returns whether the state has no room for another event of the place. */
+/** Returns whether the state has no room for another event in a place. */
 export function isPlaceFull(open: Open, place: string): boolean {
   return openIn(open, place) >= shareOf(open);
 }
 
 /**
- * Returns whether at least half of a place's share is free. A poller reads skipped events again only then, and not
- * after each event that the chat accepts.
+ * Returns whether at least half of a place's share is free. A poller reads skipped events again only when half is free,
+ * instead of after each event that the chat accepts.
  */
 export function hasRoom(open: Open, place: string): boolean {
   return 2 * openIn(open, place) < shareOf(open);
 }
 
 /**
- * Returns the maximum number of pending events of a place. The share falls with the square of the free room. Of 1,000
- * events, the first waiting place gets at most 250, and about 60 further places get a share.
+ * Returns the maximum number of pending events in a place. This share is proportional to the square of the free room.
+ * With room for 1,000 events, the first waiting place gets at most 250, and about 60 further places get a share.
  */
 function shareOf({ limits, creates, updates, ephemerals }: Open): number {
   const free = limits.open - creates.length - updates.size - ephemerals.size;
@@ -65,7 +65,7 @@ function shareOf({ limits, creates, updates, ephemerals }: Open): number {
   return Math.min(limits.place, Math.max(SHARE_LEAST, free ** 2 / (2 * limits.open)));
 }
 
-/** Returns the number of pending events of a place. */
+/** Returns the number of pending events in a place. */
 function openIn({ creates, updates, ephemerals }: Open, place: string): number {
   let count = 0;
   for (const { event } of creates) if (placeOf(event) === place) count++;

@@ -9,23 +9,23 @@ export interface BridgeLimits {
    * message is removed from the state first.
    */
   readonly messages: number;
-  /** Maximum number of seen event ids that are kept to detect repeats, however old they are. */
+  /** Maximum number of event ids that are kept to detect repeats. Ids do not expire. */
   readonly events: number;
   /** Maximum number of events that wait for the chat, for a create, or for a retry. */
   readonly open: number;
-  /** Maximum number of these events in one channel or DM. The number is lower while there is little room in total. */
+  /** Maximum number of waiting events in one channel or DM. The maximum falls while the state fills. */
   readonly place: number;
 }
 
 /**
- * An event takes at most about 64 KB, so the pending events take less than 64 MB, and those of a place less than 16 MB.
- * A typical event takes 2 KB. A channel of 200 players gets up to 200 ephemerals at once.
+ * An event takes at most about 64 KB, so all pending events take less than 64 MB, and the pending events in one place
+ * take less than 16 MB. A typical event takes 2 KB. A channel with 200 players can get 200 ephemerals at once.
  */
 export const BRIDGE_LIMITS: BridgeLimits = { messages: 10_000, events: 10_000, open: 1_000, place: 250 };
 
 /** Time for which an update waits for its create to arrive, ms. */
 export const HOLD_MS = UPDATE_HOLD_MS;
-/** Time for which a create that never expires is retried, ms: as long as the service holds an event. */
+/** Time for which a create that never expires is retried, ms. The service holds an event for the same time. */
 export const NEVER_STALE_TRY_MS = HELD_SECONDS * 1_000;
 
 /** The outcome of a message's create. */
@@ -61,8 +61,8 @@ export interface OpenUpdate {
 }
 
 /**
- * The immutable state of a workspace's bridge: `reduce` returns a new state. The size of
- * a state is bounded by `limits` and by the size of events.
+ * The immutable state of a workspace's bridge. `reduce` returns a new state instead of changing the old one. The size
+ * of a state is bounded by `limits` and by the size of events.
  */
 export interface BridgeState {
   readonly limits: BridgeLimits;
@@ -93,9 +93,9 @@ export function initialState(limits: Partial<BridgeLimits> = {}): BridgeState {
 
 /**
  * Returns the part of the state to save for a restart: the map of messages and the ids of completed events.
- * `v8.serialize` can serialize this part. Pending events are omitted. A poller fetches most of them again, because its
- * cursor has not passed them. The cursor may have passed an update that waits for a missing create, or an ephemeral
- * that waits for a retry: these are not fetched again.
+ * `v8.serialize` can serialize this part. Pending events are omitted. A poller fetches most pending events again,
+ * because its cursor has not passed them. The cursor may have passed an update that waits for a missing create, or an
+ * ephemeral that waits for a retry. Such an event is not fetched again.
  */
 export function lastingState({ limits, settled, messages }: BridgeState): BridgeState {
   return { ...initialState(limits), settled, messages };
@@ -125,7 +125,7 @@ export function cursorHolders({ creates, updates, ephemerals }: BridgeState): Cu
   return { busy, refused };
 }
 
-/** Returns whether a poller's cursor may move past all events that the reducer was given. */
+/** Returns whether a poller's cursor may move past all events that `reduce` has received. */
 export function isSettled(state: BridgeState): boolean {
   const { busy, refused } = cursorHolders(state);
   return busy.size === 0 && refused.size === 0;

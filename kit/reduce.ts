@@ -22,17 +22,17 @@ import { advanceUpdates, isKnownUpdate, noteEdit, takeUpdate } from "./reduce-up
  * - An event with a repeated id is skipped. An event past its `expiresAt` is also
  *   skipped, even if it expires while it waits.
  * - A create that the chat refuses is retried, with growing waits, until it succeeds
- *   or expires. Meanwhile, only other creates of the same channel or DM wait. A
+ *   or expires. Meanwhile, later creates of the same channel or DM wait, but creates elsewhere do not. A
  *   poller's cursor must not move past the create: see `isSettled`.
  * - Updates of a message are applied one at a time. Only the newest waiting update is
  *   applied, and only if it is newer than the last applied update.
  * - If an update arrives before its create, the update waits for the create. If the
  *   create does not arrive within 5 seconds, the update is skipped. An update whose
  *   create was dropped is also skipped.
- * - An update that the chat refuses is skipped. An ephemeral that the chat refuses is
- *   retried, with growing waits, until it succeeds or expires, for 60 seconds at most.
+ * - An update that the chat refuses is skipped. An ephemeral that the chat refuses is retried, with growing waits,
+ *   until it succeeds or expires, or 60 seconds have passed.
  *
- * Never throws. Ignores an answer of the chat for an event that is not pending.
+ * Never throws. Ignores the chat's answer about an event that is not pending.
  */
 export function reduce(state: BridgeState, input: BridgeInput): Reduced {
   const draft = openDraft(state, input.nowMs, input.type === "events" ? input.skipped : undefined);

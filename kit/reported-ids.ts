@@ -8,7 +8,7 @@ import type { ShownMessage } from "./shown-messages";
 /** The events that show a new message in a channel or to a member. */
 type Begun = MessageCreate | DmCreate | MessageEphemeral;
 
-/** The channels and members that the bridge has reported. Games may write only to them. */
+/** The channels and members that the bridge has reported. Games may write only to these channels and members. */
 export interface ReportedIds {
   /**
    * Loads the saved ids. `shown` are the saved messages. `hasRun` tells whether the bridge has run before, with or
@@ -16,8 +16,8 @@ export interface ReportedIds {
    */
   load(shown: readonly ShownMessage[], hasRun: boolean): Promise<void>;
   /**
-   * Notes the channel and the member of a report. Resolves when the save of each id has succeeded or failed. Never
-   * rejects.
+   * Records the channel and the member of an inbound event. Resolves when each id was saved or could not be saved.
+   * Never rejects.
    */
   note(event: InboundEvent): Promise<void>;
   /** Returns the reason why the chat must not show an event; undefined if the chat may show the event. */
@@ -26,11 +26,14 @@ export interface ReportedIds {
 
 export interface ReportedIdsOptions {
   readonly store: ReportedStore;
-  /** Whether channels must be reported too, and not only members. */
+  /** Whether channels must have been reported too, not only members. */
   readonly isForChannels: boolean;
   /** Called when an id cannot be saved. Not called for further failures until a save has succeeded. */
   readonly report: (problem: Error) => void;
-  /** Maximum length of all ids, in UTF-16 code units. The ids that were reported longest ago are dropped. */
+  /**
+   * Maximum total length of the ids, in UTF-16 code units. Beyond it, the ids that were reported longest ago are
+   * dropped.
+   */
   readonly charactersMax?: number;
 }
 
@@ -53,8 +56,8 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   /** Total length of the ids whose save is pending. */
   let pending = 0;
   /**
-   * Time since which all reported ids have been saved, ms since the epoch. An event from before this time may answer a
-   * report whose ids were not saved, so the chat may show the event.
+   * Time since which all reported ids have been saved, ms since the epoch. An event that was created earlier may answer
+   * a report whose ids were not saved, so the chat may show this event.
    */
   let sinceMs: number | undefined;
   let isFailing = false;
@@ -70,14 +73,16 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
       isFailing = false;
     } catch (error) {
       if (!isFailing)
-        report(errorOf("cannot save reported ids (after a restart, messages to them are dropped)", error));
+        report(
+          errorOf("cannot save reported ids (after a restart, messages to these ids are dropped)", error),
+        );
       isFailing = true;
     } finally {
       pending -= length;
     }
   }
 
-  /** The store drops the ids that were added longest ago, so an id is added again before it can be dropped. */
+  /** The store drops the ids that were added longest ago, so an id that is still reported is added again in time. */
   const mustBeSaved = ({ savedAt }: Noted) => savedAt === undefined || added - savedAt > charactersMax / 2;
 
   async function noteId(id: ReportedId): Promise<void> {
@@ -122,7 +127,7 @@ export function createReportedIds(options: ReportedIdsOptions): ReportedIds {
   };
 }
 
-/** Returns the id of a channel and, if there is one, of the member; for a DM, returns only ids of members. */
+/** Returns the id of a channel and, if `user` is not null, of a member. For a DM, returns only ids of members. */
 function idsOf(channel: string, user: string | null): readonly ReportedId[] {
   const isDm = channel.startsWith(DM_PREFIX);
   const place = isDm ? { user: channel.slice(DM_PREFIX.length) } : { channel };

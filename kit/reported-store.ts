@@ -12,13 +12,15 @@ export interface ReportedStore {
   /** Resolves to the saved entries, oldest first. Called once, before the first `add`. */
   load(): Promise<readonly ReportedEntry[]>;
   /**
-   * Adds an entry after all others, even if the entry is already saved. Resolves once the entry would survive a crash.
-   * The store may drop the ids that were added longest ago, but must keep at least several thousand.
+   * Appends an entry, even if the same entry is already saved. Resolves once the entry would survive a crash. The store
+   * may drop the ids that were added longest ago, but must keep at least several thousand ids.
    */
   add(entry: ReportedEntry): Promise<void>;
 }
 
-/** A map of limited size: if the total length exceeds a bound, the keys that were put longest ago are dropped. */
+/**
+ * A map that limits the total length of its keys: if they are too long, it drops the keys that were put longest ago.
+ */
 export interface Newest<Value> {
   get(key: string): Value | undefined;
   has(key: string): boolean;
@@ -27,7 +29,7 @@ export interface Newest<Value> {
   values(): Iterable<Value>;
 }
 
-/** Maximum length of the ids in memory and of the ids that the file keeps, in UTF-16 code units. */
+/** Maximum total length of the ids in memory, and of the ids in the file, in UTF-16 code units. */
 export const REPORTED_MAX = 4 * 1024 * 1024;
 /** Length of an entry without its id, in the file and in memory. */
 const ENTRY_CHARACTERS = 16;
@@ -37,7 +39,7 @@ export function lengthOf(key: string): number {
   return key.length + ENTRY_CHARACTERS;
 }
 
-/** Keeps the newest keys. `charactersMax` is their maximum total length. */
+/** Keeps the newest keys. `charactersMax` is the maximum total length of the keys. */
 export function createNewest<Value>(charactersMax: number): Newest<Value> {
   // A Map keeps insertion order, so the oldest keys are first.
   const kept = new Map<string, Value>();
@@ -65,8 +67,8 @@ export function keyOf(entry: { readonly channel: string } | { readonly user: str
 
 /**
  * Returns a store that appends entries to a file, one JSON value per line. The file keeps the newest ids, up to
- * `charactersMax` UTF-16 code units. `load` compacts the file, and so does `add` when the file has grown by that
- * length. `load` skips lines that a crash left incomplete.
+ * `charactersMax` UTF-16 code units. `load` compacts the file, and so does `add` when the file has grown by
+ * `charactersMax`. `load` skips lines that a crash left incomplete.
  */
 export function reportedFile(path: string, charactersMax = REPORTED_MAX): ReportedStore {
   const { load, append: add } = openJournal<ReportedEntry>(path, {

@@ -2,15 +2,15 @@
 const STRAY: readonly (readonly [RegExp, string, string])[] = [
   [/[\r\n]/, "a line break", "a file, or echo in place of printf"],
   [/\uFEFF/, "a byte order mark", "a file that was saved as UTF-8 with BOM"],
-  [/["'`\u2018-\u201F]/, "a quotation mark", "a settings file whose reader keeps quotation marks"],
+  [/["'`\u2018-\u201F]/, "a quotation mark", "a settings file that is read with its quotation marks"],
   [/\s/, "white space", "a copied line"],
   [/[\p{Cc}\p{Cf}]/u, "an invisible character", "a copied web page"],
 ];
 
 /**
  * Returns why a string cannot be a signing secret, and the usual source of the fault; undefined if there is no fault. A
- * secret of the service begins and ends with a letter, a digit, "-" or "_". The result never contains a part of the
- * secret.
+ * secret that the service made begins and ends with a letter, a digit, "-" or "_". The result never contains a part of
+ * the secret.
  */
 export function secretFault(secret: string): string | undefined {
   if (secret === "") return "a signing secret is missing: give the secret that the dashboard showed";
@@ -23,7 +23,7 @@ export function secretFault(secret: string): string | undefined {
     if (stray !== undefined) return faultOf(`${where} with ${stray[1]}`, character, stray[2]);
   }
   if (!/[\r\n]/.test(secret)) return undefined;
-  return "a signing secret has a line break inside: give the two secrets of a rotation as a list";
+  return "a signing secret contains a line break: give the two secrets of a rotation as a list";
 }
 
 function faultOf(what: string, character: string, source: string): string {

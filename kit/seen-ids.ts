@@ -1,11 +1,13 @@
-/** Ids that were seen within a period. When the maximum number of ids is reached, each new id replaces the oldest. */
+/**
+ * Ids that were seen within a fixed period. When the maximum number of ids is reached, each new id replaces the oldest.
+ */
 export interface SeenIds {
   has(id: string, nowMs: number): boolean;
   /** Keeps the id for the full period from `nowMs`, even if the id was already kept. */
   add(id: string, nowMs: number): void;
 }
 
-/** Returns a store that keeps each id for `forMs` ms, and at most `most` ids. */
+/** Returns a store that keeps at most `most` ids, each for `forMs` ms. */
 export function createSeenIds({ forMs, most }: { readonly forMs: number; readonly most: number }): SeenIds {
   // A Map keeps insertion order, so the oldest ids are first.
   const seenAt = new Map<string, number>();

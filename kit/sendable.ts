@@ -7,8 +7,8 @@ import type { Channel, InboundEvent, User } from "./inbound-event";
 
 /**
  * Returns an event whose names and texts the service accepts: well-formed Unicode, cut to the contract's limits.
- * Cutting is safe for names, because they are only shown; and the beginning of a typed text is better than no text. Ids
- * and actions are unchanged.
+ * Names can be cut safely, because they are only shown. For a typed text, the beginning is better than no text. Ids and
+ * actions are unchanged.
  */
 export function sendable(event: InboundEvent): InboundEvent {
   const named = { user: withName(event.user), channel: channelOf(event.channel) };
@@ -27,7 +27,7 @@ function channelOf(channel: Channel): Channel {
 }
 
 function withName<T extends User | Exclude<Channel, string>>(named: T): T {
-  // A JavaScript program can pass a value of another type. The service's answer then names the invalid field.
+  // A JavaScript program can pass a value of another type. In that case, the service's answer names the invalid field.
   return named?.name == null ? named : { ...named, name: cut(named.name, ID_MAX_CHARACTERS) };
 }
 

@@ -45,7 +45,7 @@ export interface RefusedEvent {
   readonly outcome: "refused";
   readonly id: string;
   readonly attempts: number;
-  /** 400, 401, 404, 409 or 413 (bridge guide, "Errors"), or the status of a proxy. */
+  /** HTTP status: 400, 401, 404, 409 or 413 (bridge guide, "Errors"), or any status that a proxy sent. */
   readonly status: number;
   /** Dotted path of the invalid field, if the service named one. */
   readonly field?: string;
@@ -58,7 +58,7 @@ export interface GivenUpEvent {
   readonly outcome: "given-up";
   readonly id: string;
   readonly attempts: number;
-  /** The failure of the last attempt (`status` for a 429 or 5xx), or the reason why there was no further attempt. */
+  /** Why the last attempt failed (`status` for a 429 or 5xx), or why there was no further attempt. */
   readonly reason: NoAnswer | "status" | "overloaded";
   /** Status of the last attempt, if it got an answer. */
   readonly status?: number;
@@ -70,8 +70,8 @@ export interface Sender {
   /**
    * Sends an event. Retries only after a timeout, a failed connection, a `5xx` or a `429`, and never sooner than
    * `Retry-After` allows (bridge guide, "Retries"). A retry has the same bytes and request id, but a new signature. The
-   * service therefore stores the event once. Several calls may run concurrently. Names and texts beyond the contract's
-   * limits are cut, and made well-formed Unicode.
+   * service therefore stores the event once. Several calls may run concurrently. Names and texts are cut to the
+   * contract's limits, and made well-formed Unicode.
    *
    * Rejects only when the secrets are unavailable, never because of the service or the network.
    */
@@ -145,7 +145,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Returns the outcome for an answer after which the event is not sent again. */
+/** Returns the outcome for a final answer, after which the event is not sent again. */
 function settled({ status, body }: Answer): { outcome: "accepted" } | Omit<RefusedEvent, "id" | "attempts"> {
   return status === 202 ? { outcome: "accepted" } : { outcome: "refused", status, ...readError(body) };
 }

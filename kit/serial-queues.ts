@@ -10,16 +10,16 @@ export interface SerialQueues {
    * this number, and less while other queues are long.
    */
   offer(queue: string, work: () => Promise<void>): boolean;
-  /** Number of queued and running items, over all queues. */
+  /** Number of queued and running items in all queues. */
   readonly size: number;
   /** Resolves when nothing is queued or running. */
   idle(): Promise<void>;
 }
 
-/** A queue may have at most this multiple of the room that is still free, so one long queue leaves room for others. */
+/** A queue may be at most this many times as long as the free room, so one long queue leaves room for others. */
 const MULTIPLE_OF_FREE = 4;
 
-/** @param most maximum number of queued and running items, over all queues */
+/** @param most maximum number of queued and running items in all queues */
 export function createSerialQueues(most: number): SerialQueues {
   /** The non-empty queues. `tail` resolves when the queue's last item has run. */
   const queues = new Map<string, { size: number; tail: Promise<void> }>();

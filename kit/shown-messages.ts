@@ -31,7 +31,7 @@ export interface ShownMessages {
 
 export interface ShownLimits {
   readonly messages: number;
-  /** Maximum length of all messages, as JSON in UTF-16 code units. */
+  /** Maximum total length of the messages as JSON, in UTF-16 code units. */
   readonly characters: number;
 }
 

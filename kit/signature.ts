@@ -10,8 +10,8 @@ export const SIGNATURE_HEADER = "Service-Signature";
 export const TIMESTAMP_TOLERANCE_MS = TIMESTAMP_TOLERANCE_SECONDS * 1_000;
 
 /**
- * One secret, or two during a rotation, the new secret first. A list has at least one secret. Each secret is exactly as the
- * dashboard shows it.
+ * One secret, or two during a rotation, the new secret first. A list contains at least one secret. Each secret is
+ * exactly as the dashboard shows it.
  */
 export type SecretList = string | readonly string[];
 
@@ -44,8 +44,8 @@ export function sign(raw: Uint8Array | string, secrets: SecretList, nowMs: numbe
 }
 
 /**
- * Checks the `Service-Signature` header of a push or of a page of events (bridge guide, "Signatures"). One entry that
- * is valid under one secret is sufficient. Compares digests in constant time.
+ * Checks the `Service-Signature` header of a push or of a page of events (bridge guide, "Signatures"). The signature is
+ * valid if any `v1=` entry is valid under any secret. Compares digests in constant time.
  *
  * @param header the header as received; undefined or null if there is no header
  * @param raw the exact bytes of the body, never a parsed body that was serialized again
@@ -88,8 +88,8 @@ export const SIGNATURE_FAULT_WORDS: Readonly<Record<SignatureFault, string>> = {
 };
 
 /**
- * Returns the error message for a fault of a signature. If the signature is stale, the message gives the difference from
- * the local clock.
+ * Returns the error message for a fault of a signature. If the signature is stale, the message says how far the
+ * timestamp is from the local clock.
  *
  * @param header the header as received
  * @param nowMs the local clock, ms since the epoch

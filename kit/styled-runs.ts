@@ -11,9 +11,9 @@ export interface Run {
 }
 
 /**
- * Returns a paragraph as a flat list, for markup that cannot nest styles freely. A link that chats cannot open is
- * replaced by its label. A break has a style only if both of its neighbours have the style. Breaks at either end are
- * removed.
+ * Returns a paragraph as a flat list of runs, for markup that cannot nest styles freely. A link that chats cannot open
+ * is replaced by its label. A line break is bold or italic only if both of its neighbours are. Line breaks at the start
+ * and the end of the paragraph are removed.
  */
 export function styledRuns(inlines: readonly Inline[]): readonly Run[] {
   const all = flatten(inlines, { isBold: false, isItalic: false });

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-/** The looks of text on a terminal, with the names that `util.inspect.colors` gives them. */
+/** The looks of text on a terminal, each with its name in `util.inspect.colors`. */
 const LOOKS = {
   good: "green",
   bad: "red",
@@ -10,7 +10,7 @@ const LOOKS = {
   dim: "gray",
 } as const;
 
-/** The look of a piece of text: a meaning, or an emphasis. */
+/** The look of a piece of text, named by its meaning or its emphasis. */
 export type Look = keyof typeof LOOKS;
 
 /** The environment variables that turn colour on or off. */
@@ -32,7 +32,7 @@ export function hasColour(
   return isTTY && !NO_COLOR && TERM !== "dumb";
 }
 
-/** Returns text with the escape sequences of a look. The text must not contain line breaks. */
+/** Returns text between the escape sequences that turn a look on and off. The text must not contain line breaks. */
 export function coloured(look: Look, text: string): string {
   const [on, off] = inspect.colors[LOOKS[look]] ?? [0, 0];
   return text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;

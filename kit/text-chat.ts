@@ -12,9 +12,9 @@ export interface TypedLine {
   /** The channel; undefined if the member wrote to the bridge privately. */
   readonly channel: { readonly id: string; readonly name?: string | null } | undefined;
   readonly text: string;
-  /** The chat's id of the line, if the chat can deliver the line twice. */
+  /** The chat's id for the line, if the chat can deliver a line twice. */
   readonly id?: string | undefined;
-  /** For a private line: the channels that the member and the bridge share, for hints. */
+  /** For a private line: the channels that the member shares with the bridge. Hints name these channels. */
   readonly sharedChannels?: readonly SharedChannel[];
 }
 
@@ -35,7 +35,9 @@ export interface TextChatOptions {
 const HINTED_MAX = 1_000;
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 10_000;
-/** Minimum milliseconds between two explanations of a kind to a member. The long wait also ends a loop of two bots. */
+/**
+ * Minimum milliseconds between two explanations of the same kind to a member. This also ends a loop between two bots.
+ */
 const EXPLAIN_GAP_MS = 10 * 60_000;
 /** Maximum number of explanations that are remembered: a few kinds for each member. */
 const EXPLAINED_MAX = 5_000;
@@ -44,7 +46,7 @@ const CHANNELS_NAMED = 3;
 const FIRST_TEXT_COUNTS =
   "Only your first text counts, not the edit. To send something else, write a new message.";
 
-/** `kind` is the mistake that the text explains: each kind has its own limit. */
+/** `kind` names the mistake that the text explains. The minimum wait applies to each kind separately. */
 type Hint =
   | { readonly type: "fault"; readonly text: string }
   | { readonly type: "explanation"; readonly kind: string; readonly text: string };
@@ -68,7 +70,7 @@ export class TextChat {
 
   /**
    * Reports a line to the service. Resolves to a hint, which only the member should see. Resolves to undefined if there
-   * is nothing to say, or the member got a hint just before. Never rejects.
+   * is nothing to say, or if the member got a hint in the last 10 seconds. Never rejects.
    */
   async report(line: TypedLine): Promise<string | undefined> {
     const text = line.text.trim();
@@ -80,14 +82,15 @@ export class TextChat {
     return hint && this.#limited(line.user.id, hint);
   }
 
-  /** Whether a line in a channel is a command or a number with the prefix. */
+  /** Returns whether a line in a channel is a command or a number with the prefix. */
   isForGames({ text }: Pick<TypedLine, "text">): boolean {
     return readCommand(text, this.#settings) !== undefined || readChoice(text, this.#settings) !== undefined;
   }
 
   /**
-   * Returns an explanation for a member. Returns undefined if the member got one of this kind in the last 10 minutes, or
-   * a hint just before. `kind` is one of a few names that the bridge gives to mistakes.
+   * Returns an explanation for a member. Returns undefined if the member got an explanation of this kind in the last 10
+   * minutes, or any hint in the last 10 seconds. `kind` is the bridge's name for the mistake; a bridge should use only
+   * a few kinds.
    */
   explain(userId: string, text: string, kind = ""): string | undefined {
     return this.#limited(userId, { type: "explanation", kind: `bridge:${kind}`, text });
@@ -131,7 +134,7 @@ export class TextChat {
     }
     const channel = dmChannel(user.id);
     const shown = this.#bridge.shownIn(channel);
-    // A number without prefix can be the answer to a prompt.
+    // A number without the prefix can be the answer to a prompt.
     const isPrompt = shown[0]?.message.awaitsReply === true;
     const number = readChoice(text, this.#settings, !isPrompt);
     if (number !== undefined) {
@@ -178,7 +181,7 @@ export class TextChat {
       .join(", or ");
   }
 
-  /** Presses a button. `isChoice` is false if no message has buttons. */
+  /** Presses a button. `isChoice` is false if no message has buttons with actions. */
   async #press(
     line: TypedLine,
     channel: string,
@@ -194,8 +197,8 @@ export class TextChat {
   }
 
   /**
-   * Whether a text is the number of a choice of the newest message, or of a message that is newer than the newest prompt:
-   * then it is not an answer to this prompt.
+   * Returns whether a text is the number of a choice in the newest message, or in a message after the newest prompt.
+   * Such a number does not answer the prompt.
    */
   #isNewerChoice(userId: string, channel: string, text: string): boolean {
     const number = readChoice(text, this.#settings, true);
@@ -205,8 +208,8 @@ export class TextChat {
   }
 
   /**
-   * Whether one of the newest messages for the whole channel, or the newest message for only this member, waits for text.
-   * A message for one member cannot be updated, so a later one ends its wait.
+   * Returns whether the newest message for only this member, or one of the newest messages for the whole channel, waits
+   * for text. A message for one member cannot be updated, so a later one ends its wait.
    */
   #isTextAwaited(userId: string, channel: string, among = PROMPTS_SEEN): boolean {
     const visible = this.#visibleTo(userId, channel);
@@ -219,7 +222,7 @@ export class TextChat {
     return this.#bridge.shownIn(channel).filter(({ user }) => user === null || user === userId);
   }
 
-  /** Returns the text of a hint, or undefined if the member got a hint just before. */
+  /** Returns the text of a hint, or undefined if the member got a hint too recently. */
   #limited(userId: string, hint: Hint): string | undefined {
     const nowMs = Date.now();
     const explained = hint.type === "explanation" ? `${hint.kind} ${userId}` : undefined;

@@ -7,8 +7,9 @@ export interface Typing {
 }
 
 /**
- * A message that awaits a reply waits only while it is among this many of the newest messages of a direct conversation,
- * or for a whole channel. A message for one member waits only while it is the newest message for this member.
+ * A message awaits a reply only while it is among this many newest messages of a direct conversation, or among as many
+ * newest messages for a whole channel. A message for one member waits only while it is the newest message for this
+ * member.
  */
 export const PROMPTS_SEEN = 5;
 

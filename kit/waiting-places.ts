@@ -9,19 +9,19 @@ export interface WaitingPlace {
   readonly messages: number;
   /** Time of the first refusal. */
   readonly since: Date;
-  /** The reason of the last refusal: the first 200 characters of the error's message. */
+  /** The reason for the last refusal: the first 200 characters of the error's message. */
   readonly problem: string;
 }
 
-/** Maximum number of places that are listed: the ones that have waited longest. */
+/** Maximum number of places that `list` returns. Those that have waited longest come first. */
 const PLACES_MOST = 20;
 const PROBLEM_MOST = 200;
 
-/** The refusals by the chat, by place. A place is forgotten once none of its creates waits after a refusal. */
+/** The chat's refusals, keyed by place. A place is removed once none of its refused creates is pending. */
 export class WaitingPlaces {
   readonly #refused = new Map<string, { readonly sinceMs: number; readonly problem: string }>();
 
-  /** Notes that the chat refused a create. Forgets places that no longer wait, so the number of places is bounded. */
+  /** Records that the chat refused a create. Removes places that no longer wait, so the number of places is bounded. */
   note(place: string, problem: string, state: BridgeState): void {
     const waiting = countsOf(state);
     for (const known of this.#refused.keys()) if (!waiting.has(known)) this.#refused.delete(known);
@@ -39,7 +39,7 @@ export class WaitingPlaces {
   }
 }
 
-/** Returns the number of pending creates of each place in which the chat has refused a pending create. */
+/** Returns the number of pending creates for each place where the chat has refused at least one of them. */
 function countsOf({ creates }: BridgeState): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { event, refusals } of creates) if (refusals > 0) counts.set(placeOf(event), 0);

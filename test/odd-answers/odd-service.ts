@@ -4,7 +4,7 @@ import { signatureOf } from "../harness/bridge";
 import { create, message } from "../harness/sample-events";
 import type { OddAnswer } from "./rows";
 
-/** Maximum bytes of an answer that does not end. A program must hang up earlier. */
+/** Number of bytes after which the stand-in ends an endless answer. A program must close the connection earlier. */
 const FLOOD_MAX_BYTES = 256 * 1024 * 1024;
 const FLOOD_CHUNK = Buffer.alloc(64 * 1024, "x");
 const OK = { "Content-Type": "application/json", Connection: "close" };
@@ -45,29 +45,29 @@ export interface OddWorkspace {
 
 export interface WorkspaceOptions {
   /**
-   * Answers to the polls, in this order. After each answer, a regular page has one event, whose text is `endOf` of
-   * the answer's name. The text of the last event is `endOf("the end")`.
+   * Odd answers to the polls, in this order. Each is followed by a regular page with one event, whose text is
+   * `endOf(name)` with the name of the odd answer. The text of the last event is `endOf("the end")`.
    */
   readonly toPolls?: readonly OddAnswer[];
-  /** Names of the events in the first pages, which are regular answers. The text of an event is `endOf` of its name. */
+  /** Names of the events in the regular pages before the first odd answer. The text of an event is `endOf(name)`. */
   readonly events?: readonly string[];
   /**
-   * Answers to events and pushes, by text. Only the first request with the text gets the answer, or the first `times`
-   * requests.
+   * Odd answers to events and pushes, by the text of the event. Only the first `times` requests with that text get the
+   * odd answer.
    */
   readonly byText?: ReadonlyMap<string, OddAnswer>;
   /** The channel of the events; `c1` by default. */
   readonly channel?: string;
 }
 
-/** Returns the text of the event that follows an odd answer. None of these texts contains another. */
+/** Returns the text of the event that follows an odd answer. No such text is part of another. */
 export const endOf = (name: string): string => `after ${name}.`;
 
 export type OddService = Awaited<ReturnType<typeof startOddService>>;
 
 /**
  * Starts a stand-in for the service over plain TCP. It gives odd answers to the first requests of a workspace. Its
- * other answers are regular: signed pages to polls, and `202` to correctly signed events. Closes each connection after
+ * other answers are regular: signed pages to polls, and `202` to correctly signed events. Each connection carries only
  * one answer.
  */
 export async function startOddService() {
@@ -107,10 +107,11 @@ export async function startOddService() {
       const [id, secret] = [randomUUID(), "s3cret"];
       const [polls, posts, pushes] = [[], [], []] as [Seen[], Seen[], Seen[]];
       const faults: string[] = [];
-      /** Numbers of requests that got an odd answer, by text. */
+      /** Number of requests that got an odd answer, by the text of the event. */
       const given = new Map<string, number>();
       /**
-       * Names of all events, oldest first; `endOf` makes their texts. A cursor is the number of events that precede it.
+       * Names of all events, oldest first; `endOf` turns a name into the event's text. A cursor is the number of events
+       * before it.
        */
       const texts = [...held, ...toPolls.map(({ name }) => name), "the end"];
       let oddPolls = 0;
@@ -122,7 +123,7 @@ export async function startOddService() {
         const cursor = new URLSearchParams(query).get("after") ?? "0";
         const [after, most] = cursor === "latest" ? [0, 0] : [Number(cursor), 1];
         const page = (): void => {
-          // Each page has only one event, so that the program gets the next odd answer before the next event.
+          // Each page contains only one event, so that the program gets the next odd answer before the next event.
           const next = Math.min(after + most, texts.length);
           const events = texts.slice(after, next).map((text) => ({
             ...create(next, { workspace: id }),
@@ -220,7 +221,7 @@ function flood(socket: Socket, onUnbounded: () => void): void {
   more();
 }
 
-/** Returns the request, or undefined if it is incomplete. */
+/** Parses the bytes of a request. Returns undefined if the request is incomplete. */
 function requestOf(received: string): Request | undefined {
   const end = received.indexOf("\r\n\r\n");
   if (end < 0) return undefined;

@@ -5,7 +5,8 @@ import { signatureOf } from "../harness/bridge";
  *
  * - `ok`: continue as after a regular answer.
  * - `retry`: make the same request again.
- * - `stop`: not make the same request again. After a poll, the program exits, or reports the answer and polls rarely.
+ * - `stop`: do not make the same request again. After a poll, the program exits, or reports the answer and polls
+ *   rarely.
  * - `wait`: wait so long that no test sees the next poll. An event is dropped.
  */
 export type Reaction = "ok" | "retry" | "stop" | "wait";
@@ -26,7 +27,7 @@ export interface OddAnswer {
    */
   readonly poll?: Reaction;
   /**
-   * The required reaction when an event gets this answer. Whatever the reaction, the program must send later events.
+   * The required reaction when an event gets this answer. In any case, the program must still send later events.
    */
   readonly send?: Reaction;
   /** The required reaction when a push gets this answer. Every answer except a `2xx` is a failure. */
@@ -47,7 +48,7 @@ const LATIN_1 = Buffer.from(PLEASE_WAIT, "latin1");
  */
 const DATE_IN_S = 4;
 
-/** Returns the bytes of a complete answer, or of an answer with the given `Content-Length`. */
+/** Returns the bytes of an answer. It is complete unless `headers` contains a larger `Content-Length`. */
 function answer(
   status: string,
   body: string | Buffer = HTML,

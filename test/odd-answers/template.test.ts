@@ -29,7 +29,7 @@ function startTemplate(baseUrl: string, { id, secret }: OddWorkspace): Running {
   });
   let hasExited = false;
   void program.exited.then(() => (hasExited = true));
-  // The template reads typed lines after its first page.
+  // The template reads typed lines only after it has received its first page.
   const isReading = () => hasExited || program.output().includes("connected:");
   const reading = until("the template reads lines, or has exited", isReading);
   return { ...program, send: (text) => void reading.then(() => program.type(`!${text}`)) };

@@ -7,7 +7,7 @@ import { TOOLS_FOLDER, type Say } from "./tools-folder";
 const run = promisify(execFile);
 const INSTALL_WITHIN_MS = 15 * 60_000;
 
-/** A program that tests need, and that Debian packages. */
+/** A program that the tests need, available as a Debian package. */
 export interface AptProgram {
   /** The name of the program in messages, e.g. "Chromium". */
   readonly name: string;
@@ -47,7 +47,7 @@ const SHELLCHECK = { name: "ShellCheck", command: "shellcheck", package: "shellc
 const HAPROXY = { name: "HAProxy", command: "haproxy", package: "haproxy", size: "5 MB" };
 const NGINX = { name: "nginx", command: "nginx", package: "nginx-light", size: "5 MB" };
 const CADDY = { name: "Caddy", command: "caddy", package: "caddy", size: "40 MB" };
-/** The programs that check units, and create users and folders. */
+/** The programs that check systemd units, and create users and folders. */
 const SYSTEMD = { name: "systemd", command: "systemd-analyze", package: "systemd", size: "20 MB" };
 
 /** All Debian packages that the tests need, except Redis, which `npm start` also installs. */
@@ -132,7 +132,7 @@ const byHand = (missing: readonly AptProgram[]): string =>
  * apt-get runs, so processes that call this function take turns.
  */
 export async function aptInstall(...packages: readonly string[]): Promise<void> {
-  // Servers that packages install must not start, because the tests start their own.
+  // The installed servers must not start by themselves, because the tests start their own.
   const quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"];
   const command = [...(process.getuid?.() === 0 ? [] : ["sudo", "-n"]), ...quiet].join(" ");
   const install = `${command} apt-get update && ${command} apt-get install -y --no-install-recommends "$@"`;

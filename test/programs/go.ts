@@ -22,7 +22,7 @@ export async function findGo(say = SILENT): Promise<string> {
   return join(stdout.trim(), "go", "bin", "go");
 }
 
-/** Returns the environment of commands that use Go. `go` is the path of the command, from `findGo`. */
+/** Returns the environment for commands that use Go. `go` is the path of the command, from `findGo`. */
 export const goEnvironment = (go: string): NodeJS.ProcessEnv => ({
   ...process.env,
   PATH: `${dirname(go)}${delimiter}${process.env["PATH"] ?? ""}`,
@@ -32,7 +32,7 @@ export const goEnvironment = (go: string): NodeJS.ProcessEnv => ({
 const BUILD_WITHIN_MS = 10 * 60_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
 
-// Both functions return the path of a program, and build the program first if it is missing.
+// `installHelm` and `installActionlint` return the path of the program, and build the program first if it is missing.
 export const installHelm = (say?: Say): Promise<string> =>
   installGoProgram("helm.sh/helm/v3/cmd/helm", "3.22.0", say);
 export const installActionlint = (say?: Say): Promise<string> =>
@@ -59,8 +59,8 @@ async function installGoProgram(path: string, version: string, say = SILENT): Pr
   return join(folder, name);
 }
 
-// Both functions return the folder of a project that defines custom resources of Kubernetes, and download the folder
-// first if it is missing.
+// `findGatewayApi` and `findPrometheusOperator` return the folder of a project that defines custom resources of
+// Kubernetes. They download the folder first if it is missing.
 export const findGatewayApi = (say?: Say): Promise<string> =>
   moduleFolder("sigs.k8s.io/gateway-api", "1.6.3", say);
 export const findPrometheusOperator = (say?: Say): Promise<string> =>

@@ -26,13 +26,13 @@ const installSite: Install = async (say) => {
 };
 
 /**
- * Starts to install the missing programs of all suites, two at a time. `say` is called with lines that report the
- * progress.
+ * Starts installing the missing programs that the test suites need, two at a time. `say` is called with lines that
+ * report the progress.
  *
  * @param nodes releases of Node to install, e.g. "24.21.0"
  * @param stores names of servers to install, from `REDIS_SERVERS`
  * @returns `redis` resolves when a Redis server is installed (`npm test` needs nothing else); `all` resolves when
- * everything is installed. Both reject if an installation fails.
+ * everything is installed. Both promises reject if an installation fails.
  */
 export function installAll(nodes: readonly string[], stores: readonly string[], say: Say) {
   const step = async (install: Install): Promise<void> => {

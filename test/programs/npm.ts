@@ -17,7 +17,9 @@ export const NODES: Readonly<Record<string, string>> = { 22: "22.23.3", 24: "24.
  */
 export const TYPESCRIPTS = ["5.0.4", "5.9.3"];
 
-/** Returns the path of a release of Node. Installs the release if it is missing. Throws when npm fails. */
+/**
+ * Returns the path of the program `node` of a release. Installs the release if it is missing. Throws when npm fails.
+ */
 export async function installNode(version: string, say: Say): Promise<string> {
   const name = `node-${process.platform}-${process.arch}`;
   return join(await installPackage(name, version, say), "bin", "node");
@@ -29,7 +31,7 @@ export async function installTypeScripts(say: Say = () => undefined): Promise<re
   return packages.map((folder) => join(folder, "bin", "tsc"));
 }
 
-/** Returns the folder of a package in the tools folder. */
+/** Installs a package in the tools folder, unless it is already installed. Returns the package's folder. */
 async function installPackage(name: string, version: string, say: Say): Promise<string> {
   const folder = join(TOOLS_FOLDER, `${name}-${version}`);
   const path = join(folder, "node_modules", name);

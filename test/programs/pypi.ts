@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const INSTALL_WITHIN_MS = 10 * 60_000;
 const BY_HAND = "install Python 3.10 or later with venv (Debian: apt-get install python3-venv)";
 
-/** A program that tests need, and that is on PyPI. */
+/** A program that the tests need, available from PyPI. */
 export interface PypiProgram {
   /** The name of the program in messages, e.g. "Synapse". */
   readonly name: string;
@@ -87,8 +87,8 @@ export async function installFromPypi(wanted: PypiProgram, say: Say = () => unde
 }
 
 /**
- * Whether the Python of an environment runs. The Python does not run if the system's Python has been replaced by a
- * different release.
+ * Returns whether the Python of a virtual environment runs. It no longer runs after the system's Python was replaced by
+ * a different release.
  */
 async function runs(python: string): Promise<boolean> {
   if (!existsSync(python)) return false;

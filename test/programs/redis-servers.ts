@@ -13,7 +13,7 @@ const DEBIAN = "bookworm";
 
 /**
  * Functions that return the path of a server, by the name of the server. They install a missing server, and throw if the
- * installation fails. They return undefined if this system has no such server.
+ * installation fails. They return undefined if the server is not available for this system.
  */
 export const REDIS_SERVERS: Readonly<Record<string, (say: Say) => Promise<string | undefined>>> = {
   "redis-8": installRedis8,
@@ -36,8 +36,8 @@ async function findValkey(say: Say): Promise<string | undefined> {
 /** Downloads Valkey 8 from the backports of Debian 12, with apt-get and without root. Returns the path of the server. */
 async function downloadValkey(say: Say): Promise<string> {
   const folder = join(TOOLS_FOLDER, `valkey-${DEBIAN}`);
-  // The package contains a single program, `valkey-check-rdb`. Under a different name, the same program runs as a
-  // server.
+  // The package contains a single program, `valkey-check-rdb`. The same program runs as a server if its file has a
+  // different name.
   const path = join(folder, "usr/bin/valkey-server");
   if (existsSync(path)) return path;
   say("installing from Debian's backports: Valkey (3 MB) …");
@@ -55,7 +55,7 @@ async function downloadValkey(say: Say): Promise<string> {
     "Dir::State": folder,
     "Dir::State::status": join(folder, "status"),
     "Dir::Cache": folder,
-    // If root runs apt-get, its user `_apt` may be unable to write to the folder.
+    // If root runs apt-get, apt-get's user `_apt` may be unable to write to the folder.
     "APT::Sandbox::User": "root",
   };
   const options = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);

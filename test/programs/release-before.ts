@@ -8,31 +8,34 @@ import { TOOLS_FOLDER, type Say } from "./tools-folder";
 const run = promisify(execFile);
 const ROOT = join(__dirname, "../..");
 const INSTALL_WITHIN_MS = 15 * 60_000;
-/** Bytes of output that npm may print. */
+/** Maximum bytes of npm's output. */
 const OUTPUT_MAX = 16 * 1024 * 1024;
 
-/** The release from which `test/upgrade` upgrades. */
+/** The previous release, from which `test/upgrade` upgrades. */
 export const RELEASE_BEFORE = JSON.parse(
   readFileSync(join(ROOT, "test/upgrade/release-before.json"), "utf8"),
 ) as { readonly version: string; readonly commit: string };
 
-/** Returns the folder that `installReleaseBefore` fills; RELEASE_BEFORE names another folder with a built release. */
+/**
+ * Returns the folder of the previous release: the one that RELEASE_BEFORE names, or else the one that
+ * `installReleaseBefore` creates.
+ */
 function releaseFolder(): string {
   const { version, commit } = RELEASE_BEFORE;
   const name = `chat-bridge-${version}-${commit.slice(0, 12)}`;
   return process.env["RELEASE_BEFORE"] || join(TOOLS_FOLDER, name);
 }
 
-/** Returns the folder of the built release before; undefined if this machine does not have it. */
+/** Returns the folder of the previous release; undefined if the previous release is not built on this machine. */
 export function findReleaseBefore(): string | undefined {
   const folder = releaseFolder();
   return existsSync(join(folder, "dist/core/main.js")) ? folder : undefined;
 }
 
 /**
- * Builds the release before from the repository's own history, unless it is already built. If the clone lacks the
- * commit and cannot fetch it, says so in one line; the tests that need the release are then skipped. Throws when npm
- * fails.
+ * Builds the previous release from the repository's own history, unless it is already built. If the clone lacks the
+ * release's commit and cannot fetch it, says so in one line; the tests that need the release are then skipped. Throws
+ * when npm fails.
  */
 export async function installReleaseBefore(say: Say): Promise<void> {
   const { version, commit } = RELEASE_BEFORE;
@@ -69,7 +72,7 @@ export async function installReleaseBefore(say: Say): Promise<void> {
   }
 }
 
-/** Returns whether the clone has a commit. A shallow clone fetches the commit. */
+/** Returns whether the clone contains a commit. If the clone is shallow, fetches a missing commit first. */
 async function hasCommit(commit: string): Promise<boolean> {
   const git = (...args: readonly string[]) =>
     run("git", args, { cwd: ROOT, timeout: INSTALL_WITHIN_MS }).then(

@@ -19,7 +19,7 @@ test.each([
   ["how many buttons may a message have", /64 KB/],
   ["how does a game edit its own message", /message_id/],
   ["is there a dead letter queue", /24 hours/],
-])("the question %p finds its answer, which has other words", (question, answer) => {
+])("the question %p finds its answer, which uses other words", (question, answer) => {
   const { status, stdout } = ask(question);
   expect(status).toBe(0);
   expect(stdout).toMatch(answer);
@@ -35,7 +35,7 @@ test("unquoted words are one question", () => {
   expect(ask("dead", "letter", "queue").stdout).toBe(ask("dead letter queue").stdout);
 });
 
-test("if nothing fits, the command says so", () => {
+test("if nothing matches the question, the command says so", () => {
   expect(ask("xyzzyqq")).toEqual({ status: 0, stdout: "nothing fits: use other words\n", stderr: "" });
 });
 

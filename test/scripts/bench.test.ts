@@ -4,14 +4,14 @@ import { promisify } from "node:util";
 
 const MAIN = join(__dirname, "../../dist/bench/main.js");
 
-/** Runs the benchmark with few slices, and returns its output. */
+/** Runs a short benchmark, with few slices, and returns its output. */
 async function bench(...args: readonly string[]): Promise<string> {
   const all = [MAIN, ...args, "--slices", "2"];
   const { stdout } = await promisify(execFile)(process.execPath, all);
   return stdout;
 }
 
-test("if a part of the benchmark has a reference, the last line of the part's output shows the cost, its quartiles, the ratio and the speed of the machine and its memory", async () => {
+test("the output of a benchmark part with a reference ends with the cost, its quartiles, the ratio, and the speeds of the machine and its memory", async () => {
   const lines = (await bench("push")).trim().split("\n");
   expect(lines.at(-1)).toMatch(
     /^cost=\d+\.\d{3} q1=\d+\.\d{3} q3=\d+\.\d{3} ratio=\d+\.\d{3} speed=\d+\/\d+ memory=\d+\.\d\/\d+\.\d stolen=\d+\.\d met=(yes|no|unknown \(.+\))$/,

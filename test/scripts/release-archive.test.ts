@@ -68,7 +68,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-test("another folder, user mask, time zone, language and time give the same bytes", () => {
+test("packing in another folder, with another user mask, time zone, language and time, gives an archive with the same bytes", () => {
   const other = join(folder, "another folder with a longer name");
   cpSync(unpacked, other, { recursive: true });
   for (const path of filesBelow(other)) utimesSync(path, 1, 1);
@@ -91,7 +91,7 @@ test("another folder, user mask, time zone, language and time give the same byte
   expect(bytes("second").equals(bytes("first"))).toBe(true);
 });
 
-test("the dashboard of a reproducible build has the time of the commit", () => {
+test("the dashboard of a reproducible build contains the time of the commit as its build time", () => {
   const code = `
     const { default: config } = await import("./dashboard/vite.config.mts");
     const { transformIndexHtml } = config.plugins.find(({ name }) => name === "built-at");
@@ -103,7 +103,7 @@ test("the dashboard of a reproducible build has the time of the commit", () => {
   expect(built).toBe("1700000000000\n");
 });
 
-test("SHA256SUMS has the checksum of the archive, which the script also prints", () => {
+test("SHA256SUMS contains the checksum of the archive, which the script also prints", () => {
   const check = spawnSync("sh", ["-c", "sha256sum --check SHA256SUMS"], {
     cwd: join(folder, "first"),
     encoding: "utf8",
@@ -115,7 +115,7 @@ test("SHA256SUMS has the checksum of the archive, which the script also prints",
   expect(printed).toContain(sum);
 });
 
-test("all entries belong to root, have the time of the commit, and everyone can read them", () => {
+test("all entries of the archive belong to root, have the time of the commit, and are readable by everyone", () => {
   const lines = execFileSync(
     "tar",
     ["-tvzf", join(folder, "first", `${NAME}.tar.gz`), "--utc", "--full-time"],
@@ -134,7 +134,7 @@ test("all entries belong to root, have the time of the commit, and everyone can 
   );
 });
 
-test("no file contains a path of the folder in which it was built", () => {
+test("no file of the archive contains a path of the folder in which it was built", () => {
   const places = [
     "node_modules",
     "dist",
@@ -168,12 +168,12 @@ function packOther(name: string, builtVersion: string) {
   return spawnSync(process.execPath, args, { cwd: other, encoding: "utf8" });
 }
 
-test("the script fails if the repository has no file for an entry of its list", () => {
+test("the script fails if the repository lacks a file that the script must pack", () => {
   const { status, stderr } = packOther("incomplete", "1.0.0");
   expect([status, stderr]).toEqual([1, expect.stringContaining("pathspec 'LICENSE' did not match")]);
 });
 
-test("the script fails if the programs were built from another version", () => {
+test("the script fails if the built programs have a different version than package.json", () => {
   const { status, stderr } = packOther("stale", "0.9.0");
   expect([status, stderr]).toEqual([
     1,
@@ -181,7 +181,7 @@ test("the script fails if the programs were built from another version", () => {
   ]);
 });
 
-test("the archive is bounded in size and in number of files", () => {
+test("the archive does not exceed its limits for size and for the number of files", () => {
   const files = filesBelow(unpacked);
   const bytes = files.reduce((sum, path) => sum + readFileSync(path).length, 0);
   expect(files.length).toBeLessThan(MOST.files);
@@ -201,7 +201,7 @@ test("the archive contains the files that a machine without containers needs", (
 });
 
 test.each([[[]], [["core"]], [["edge"]]])(
-  "the unpacked archive prints its version with only Node: chat-bridge %j",
+  "with only Node installed, the launcher of the archive prints its version: chat-bridge %j",
   (args) => {
     const options = { encoding: "utf8", env: { PATH }, cwd: "/" } as const;
     const { status, stdout, stderr } = spawnSync(launcher, [...args, "--version"], options);
@@ -209,7 +209,7 @@ test.each([[[]], [["core"]], [["edge"]]])(
   },
 );
 
-test("a command reads the settings of the machine, unless the environment has them", () => {
+test("a command reads the machine's settings file, but settings in the environment take precedence", () => {
   const settings = join(folder, "cli.env");
   writeFileSync(settings, "CORE_ADDRESS=127.0.0.1:1\nCORE_TOKEN=a-token-of-the-file\n");
   const run = (environment: Record<string, string>) => {
@@ -221,7 +221,7 @@ test("a command reads the settings of the machine, unless the environment has th
   expect(run({ CLI_ENV_FILE: join(folder, "missing.env") })).toContain("CORE_TOKEN");
 });
 
-test("core and the edge run from the unpacked archive with only Node, also through a link", async () => {
+test("with only Node installed, core and the edge run from the unpacked archive, even through a link to the launcher", async () => {
   const link = join(folder, "link");
   symlinkSync(launcher, link);
   const start = (name: string, environment: Record<string, string>) =>
@@ -299,7 +299,7 @@ test.each(["v18.20.4", "v20.18.9", "v21.7.0", "v22.11.9", "v8.0.0"])(
   },
 );
 
-test("the launcher says that there is no Node", () => {
+test("the launcher says so if there is no Node on the PATH", () => {
   expect(launch([], "--version")).toEqual({
     status: 69,
     stdout: "",

@@ -34,11 +34,11 @@ beforeEach(() => {
   writeFileSync(join(folder, "CHANGELOG.md"), changelog);
 });
 
-test("all packages, guides and the changelog of the repository have the same version, which no release had", () => {
+test("all packages, the guides and the changelog name the same version, which has not been released", () => {
   expect(release(ROOT, "--check")).toEqual({ status: 0, stdout: "", stderr: "" });
 });
 
-test("the commit of the release before has the version of that release", () => {
+test("package.json in the previous release's commit has the version of that release", () => {
   const before = JSON.parse(readFileSync(join(ROOT, BEFORE), "utf8")) as { version: string; commit: string };
   const file = `${before.commit}:package.json`;
   const { status, stdout } = spawnSync("git", ["show", file], { cwd: ROOT, encoding: "utf8" });
@@ -50,7 +50,7 @@ test("the commit of the release before has the version of that release", () => {
 describe("after a release", () => {
   const HEADINGS = "# Changelog\n\n## 1.1.0-rc.10 (unreleased)\n\nNew.\n\n## 1.1.0-rc.9\n\nOld.\n";
 
-  /** Writes the release before and the version of the tree to the copy, and checks the copy. */
+  /** Writes the versions of the previous and of the next release to the copy, and checks the copy. */
   function checkAfter(before: string, next: string) {
     for (const path of PACKAGES) change(path, version, next);
     writeFileSync(join(folder, "CHANGELOG.md"), HEADINGS.replaceAll("1.1.0-rc.10", next));
@@ -73,7 +73,7 @@ describe("after a release", () => {
     },
   );
 
-  test("a changelog without the release before is rejected", () => {
+  test("a changelog without the previous release is rejected", () => {
     const { status, stderr } = checkAfter("1.1.0-rc.8", "1.1.0");
     expect([status, stderr]).toEqual([
       1,

@@ -18,7 +18,7 @@ async function outcomeOf(
   env: Readonly<Record<string, string>> = {},
 ): Promise<unknown> {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  // The suite of the bridges has this option, too.
+  // The bridges' test suite also uses this option.
   const args = [...Object.keys(files), "--maxWorkers=2"];
   const program = `
     import { runJest } from ${JSON.stringify(join(ROOT, "scripts/run-jest"))};
@@ -39,7 +39,7 @@ const once = (name: string) =>
    writeFileSync("${name}", "");
    if (!ran) throw new Error("fails the first time");`;
 
-test("a test that passes when it is repeated alone is flaky, and a test that fails twice counts as failed", async () => {
+test("a failed test is repeated alone: it counts as flaky if it then passes, and as failed if it fails again", async () => {
   const outcome = await outcomeOf({
     "good.spec.js": 'test("passes", () => {});',
     "mixed.spec.js": `
@@ -54,7 +54,7 @@ test("a test that passes when it is repeated alone is flaky, and a test that fai
   });
 }, 60_000);
 
-test("a file that fails to load is repeated as a whole", async () => {
+test("a test file that fails to load is run again as a whole", async () => {
   const outcome = await outcomeOf({
     "loads-later.spec.js": `${once("two")} test("passes when it is repeated", () => {});`,
     "never-loads.spec.js": 'throw new Error("always"); test("never runs", () => {});',
@@ -81,7 +81,7 @@ test("a file that leaves a timer, a server or a process open fails, and the repo
   const environment = JSON.stringify(join(ROOT, "test/harness/environment.js"));
   const config = join(folder, "jest.config.js");
   writeFileSync(config, `module.exports = { testMatch: ["**/*.spec.js"], testEnvironment: ${environment} };`);
-  // The timer and the process outlive the wait of the test environment, but end soon enough for jest to exit.
+  // The timer and the process last longer than the test environment waits, but end soon enough for jest to exit.
   const leak = `const open = () => {
       const server = require("node:net").createServer().listen(0);
       setTimeout(() => server.close(), 15_000);

@@ -23,6 +23,6 @@ test("among many commits, each pair of a Node release and a store is chosen", ()
   expect(pairs.size).toBe(NODES.length * STORES.length);
 });
 
-test("the current commit is a hash, which the script can use to choose a Node release and a store", () => {
+test("the script gets the current commit as a hash, with which it can choose a Node release and a store", () => {
   expect(currentCommit()).toMatch(/^[0-9a-f]{16,}$/);
 });

@@ -88,7 +88,7 @@ test("CI runs on the Node releases that the README names, and runs all suites", 
   for (const node of nodes) expect(readme).toMatch(new RegExp(`Node .*\\b${String(node)}\\b`));
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: object };
   const suites = jobs["suite"]?.strategy?.matrix["suite"] ?? [];
-  // The tests in a cluster need one: CI has none.
+  // CI has no Kubernetes cluster, so it does not run the tests that need one.
   const named = Object.keys(scripts).filter((each) => /^test:(?!all|kubernetes)/.test(each));
   expect(suites.map((suite) => `test:${String(suite)}`).toSorted()).toEqual(named.toSorted());
 });

@@ -34,7 +34,7 @@ test("a mail server's URL that setup accepts is read back from the settings file
   );
 });
 
-test("any text is either rejected, or becomes a host name or names without characters that a settings file or a proxy reads", () => {
+test("any text is either rejected, or parsed into names without characters that are special in a settings file or a proxy's configuration", () => {
   const orRejected = <T>(parse: (text: string) => T, text: string): T | undefined => {
     try {
       return parse(text);

@@ -15,8 +15,8 @@ import { createTestCa, type TestCa } from "../harness/test-ca";
 import { until } from "../harness/wait";
 import { findCaddy, findNginx } from "../programs/apt";
 
-// Runs Caddy and nginx with the configuration that `chat-bridge setup` writes, in front of a real edge with its dashboard, and in
-// front of a server that answers each request with the headers that it received.
+// Runs Caddy and nginx with the configuration that `chat-bridge setup` writes. Behind them are a real edge with its
+// dashboard, and a server that answers each request with the headers that it received.
 
 const folder = testFolder();
 const JSON_TYPE = /^application\/json/;
@@ -106,7 +106,7 @@ describe.each<[ProxyName]>([["caddy"], ["nginx"]])("%s in front of an edge", (ki
   });
 
   // time: smoke
-  test("a request that does not arrive completely is ended, and an answer has the contract's error body", async () => {
+  test("the connection of an incomplete request is closed; an answer, if any, has the contract's error body", async () => {
     const start = `POST /hooks/x HTTP/1.1\r\nHost: ${NAMES.hooks}\r\nContent-Length: 100\r\n\r\n{`;
     const { answers } = await exchange(proxy.plain.hooks, start);
     for (const { status, body } of answers) expect(JSON.parse(body)).toMatchObject({ statusCode: status });
@@ -234,7 +234,7 @@ test("nginx answers with 429 when one address has 1,000 requests in progress, an
     answer.on("close", () => inProgress.delete(asked));
   });
   const sessions: ClientHttp2Session[] = [];
-  /** Sends 100 requests over one connection. Resolves when each of them is in progress or answered. */
+  /** Sends 100 requests over one connection. Resolves when each request is in progress or answered. */
   async function sendWaiting(): Promise<void> {
     const where = { ca: ca.cert, servername: NAMES.hooks, localAddress: "127.0.0.7" };
     const session = connectHttp2(`https://127.0.0.1:${proxy.https}`, where).on("error", () => undefined);

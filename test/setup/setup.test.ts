@@ -39,7 +39,9 @@ function filesIn(root: string): readonly string[] {
 const read = (root: string, path: string): string => readFileSync(join(root, path), "utf8");
 const modeOf = (root: string, path: string): string => (statSync(join(root, path)).mode & 0o7777).toString(8);
 
-/** Returns the text of each file, without the files of users, which systemd-sysusers may write again. */
+/**
+ * Returns the text of each file of the service. Omits the system's user files, which systemd-sysusers may write again.
+ */
 function contentsOf(root: string): Readonly<Record<string, string>> {
   const own = filesIn(root).filter((path) => /chat-bridge/.test(path));
   return Object.fromEntries(own.map((path) => [path, read(root, path)]));
@@ -119,7 +121,7 @@ test("no file with a secret is readable by all users, and each process can read 
   });
 });
 
-test("the settings of all files exist, and the tokens of the callers are among core's tokens", () => {
+test("the settings files contain only settings that exist, and core's tokens include the tokens of its callers", () => {
   const root = machine();
   setUp(root, [...HOSTS, "--games", "trivia", "--yes"]);
   const page =
@@ -149,7 +151,7 @@ test("a second run changes nothing", () => {
   expect(contentsOf(root)).toEqual(before);
 });
 
-test("a later run adds a game and a setting that is missing, and keeps the changes that an operator made", () => {
+test("a later run adds a new game and a missing setting, and keeps the operator's changes", () => {
   const root = machine();
   setUp(root, [...HOSTS, "--games", "trivia", "--yes"]);
   appendFileSync(join(root, "etc/chat-bridge/core-tokens"), "operator:alice@w1+w2=0123456789abcdef0123\n");
@@ -173,7 +175,7 @@ test("a later run adds a game and a setting that is missing, and keeps the chang
   );
 });
 
-test("if a file of a token or of Redis's users is lost, a later run writes it again from the other files", () => {
+test("if a token's file or the file of Redis's users is lost, a later run restores it from the other files", () => {
   const root = machine();
   setUp(root, [...HOSTS, "--yes"]);
   const lost = [
@@ -189,7 +191,7 @@ test("if a file of a token or of Redis's users is lost, a later run writes it ag
   expect(lost.map((path) => read(root, path))).toEqual(before);
 });
 
-test("a unit that differs is shown as a difference, and replaced only with --replace-units", () => {
+test("setup shows the differences of a changed unit, and replaces the unit only with --replace-units", () => {
   const root = machine();
   setUp(root, [...HOSTS, "--yes"]);
   const path = "etc/systemd/system/chat-bridge-core.service";
@@ -203,7 +205,7 @@ test("a unit that differs is shown as a difference, and replaced only with --rep
   expect(read(root, path)).toBe(released);
 });
 
-test("a link to a device in the folder of Redis stops setup with a message", () => {
+test("setup stops with a message if Redis's folder contains a link to a device", () => {
   const root = machine();
   expect(setUp(root, [...HOSTS, "--yes"])).toMatchObject({ status: 0 });
   const users = join(root, "var/lib/chat-bridge-redis/users.acl");
@@ -282,7 +284,7 @@ test("a later run with a different host name or size fails, because only the ope
   expect(contentsOf(root)).toEqual(before);
 });
 
-test("without a terminal and without --yes, setup says that it cannot ask", () => {
+test("without a terminal and without --yes, setup says that it cannot ask questions", () => {
   const { status, stderr } = setUp(machine(), HOSTS);
   expect([status, stderr]).toEqual([EXIT_USAGE, expect.stringContaining("--yes")]);
 });

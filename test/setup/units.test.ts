@@ -10,7 +10,7 @@ const folder = testFolder();
 const UNITS = join(folder, "etc/systemd/system");
 const names = (ending: string) =>
   readdirSync(join(ROOT, "deploy/systemd")).filter((name) => name.endsWith(ending));
-/** The highest accepted exposure of a unit: "below 2". */
+/** The highest accepted exposure level of a unit, as `systemd-analyze security` reports it. */
 const EXPOSURE_MAX = 1.9;
 
 let analyze: string;
@@ -47,15 +47,18 @@ test.each(names(".service"))("the exposure of %s is below 2", (name) => {
   });
 });
 
-test.each(["core", "edge"])("systemd restarts %s, except after invalid arguments and settings", (name) => {
-  const unit = new Unit(folder, `chat-bridge-${name}.service`);
-  expect(unit.value("Restart")).toBe("always");
-  expect(unit.value("RestartPreventExitStatus")).toBe("64 78");
-  expect(unit.value("ExecReload")).toBe("/bin/kill -HUP $MAINPID");
-  expect(Number(unit.value("TimeoutStopSec"))).toBeGreaterThanOrEqual(15);
-});
+test.each(["core", "edge"])(
+  "systemd always restarts %s, unless its arguments or settings are invalid",
+  (name) => {
+    const unit = new Unit(folder, `chat-bridge-${name}.service`);
+    expect(unit.value("Restart")).toBe("always");
+    expect(unit.value("RestartPreventExitStatus")).toBe("64 78");
+    expect(unit.value("ExecReload")).toBe("/bin/kill -HUP $MAINPID");
+    expect(Number(unit.value("TimeoutStopSec"))).toBeGreaterThanOrEqual(15);
+  },
+);
 
-test("each path that a unit names below the release exists in this repository or its build", () => {
+test("each path of the release that a unit names exists in this repository or its build", () => {
   for (const name of names(".service")) {
     const text = readFileSync(join(ROOT, "deploy/systemd", name), "utf8");
     for (const [, path = ""] of text.matchAll(/\/opt\/chat-bridge\/current\/(\S+)/g)) {

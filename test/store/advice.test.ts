@@ -28,7 +28,7 @@ test.each<[string, readonly string[], readonly [string, RegExp][]]>([
   await redis.close();
 });
 
-test("if the settings of Redis may lose data, core starts and logs a warning", async () => {
+test("if data may be lost because of Redis's settings, core starts and logs a warning", async () => {
   const redis = await startTestRedis(["--maxmemory-policy", "volatile-lru"]);
   const core = await startCore(redis.url);
   const warnings = core.log.filter(

@@ -57,8 +57,8 @@ test("when several cores get requests with the same ids at the same time, only o
 });
 
 /**
- * Boundary ages of a request id: the last two at which the id is certainly recognized, and the first at which it is
- * certainly not. They apply to an id from the start of a half day and to an id from its end.
+ * Ages of a request id: the last two at which core must recognize a repeat, and the first at which core must not. Each
+ * age is combined with an id from the start of a half day, and with one from its end.
  */
 const BOUNDARIES: [sinceNoon: number, us: number, ago: number, andUs: number][] = [0, HALF_DAY - 1].flatMap(
   (sinceNoon) => [

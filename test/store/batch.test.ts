@@ -15,7 +15,7 @@ function batchOf<Item, Output>(
   return one;
 }
 
-/** The number of calls if each call contains as many items as fit. */
+/** Returns the number of calls that are made if each call contains as many items as fit. */
 function countCalls(weights: readonly number[], most: number): number {
   let [calls, room] = [0, 0];
   for (const weight of weights) {

@@ -24,7 +24,7 @@ test("a change is logged only if it is stored, and the log contains the last 200
   expect(await log()).toEqual(Array.from({ length: 200 }, (_, i) => `${223 - i}`));
 });
 
-test("the log keeps at most 50 changes that are test events or events sent again, and these do not displace other changes", async () => {
+test("the log keeps at most 50 entries for test events and events sent again, so that these entries do not displace other changes", async () => {
   const { workspace, version } = await addWorkspace(store);
   const key = keyOf(store, workspace.id, "changes");
   // A core of an older release logged a test event among the other changes.

@@ -33,7 +33,7 @@ describe("with one Redis,", () => {
   });
   beforeEach(() => redis.command(KEY, ["DEL", KEY]));
 
-  test("concurrent reads get the entries of their streams, also more bytes than one chunk has", async () => {
+  test("each of several concurrent reads gets its own entries, even if their bytes span several chunks", async () => {
     await add(redis, "first", "x".repeat(300_000), "last");
     const reads = Array.from({ length: 20 }, (_, i) => redis.entries(KEY, [...READ, "COUNT", String(i + 1)]));
     const counts = (await Promise.all(reads)).map(({ values }) => values.map(({ length }) => length));

@@ -28,7 +28,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const nowMs = (): number => clock.us / 1_000;
 const SUMMARY: EventSummary = { channel: "general", userId: "", messageId: "msg_1", text: "Who is in?" };
 
-/** Returns a publication as core makes it, with an id of the time `ms`. */
+/** Returns a publication like those that core makes. The id of its event contains the time `ms`. */
 function eventOf(
   { id }: Pick<Workspace, "id">,
   fields: Partial<Publication> = {},
@@ -85,7 +85,7 @@ test("the log says which message each attempt was about, and which token publish
   expect(failed).toMatchObject({ eventId: push.eventId, envelope: push.envelope });
 });
 
-test("a failed attempt is not taken for an accepted one when a text of its event is a result", async () => {
+test("a failed attempt does not count as accepted, even if its event contains the word success", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace, { push: "retried" });
   const event = {
@@ -102,7 +102,7 @@ test("a failed attempt is not taken for an accepted one when a text of its event
 });
 
 // time: controlled
-test("an event is found among the events of its time, even if many other events are held or queued", async () => {
+test("an event is found by its time, even if many other events are held or queued", async () => {
   const poller = (await addWorkspace(store)).workspace;
   const pusher = await addPushed();
   const publishMany = (workspace: Workspace, count: number) =>
@@ -116,7 +116,7 @@ test("an event is found among the events of its time, even if many other events 
   expect([held, queued]).toMatchObject([{ publisher: "trivia", isFetched: false }, undefined]);
 
   await publishMany(pusher, 1_000);
-  // Redis does not stop the clock of the ids of queued events.
+  // The test cannot stop the clock from which Redis makes the ids of queued events.
   const queuedId = await publish(pusher, {}, Date.now());
   await publishMany(pusher, 2_000);
   const found = await store.eventTraces.read(pusher.id, queuedId);
@@ -126,7 +126,7 @@ test("an event is found among the events of its time, even if many other events 
 });
 
 // time: controlled
-test("an event that was queued for long before it was held is found", async () => {
+test("an event that was queued for a long time before it was held is found", async () => {
   const workspace = await addPushed();
   const push = await queue(workspace);
   await clock.pass(90 * MINUTE_MS * 1_000);
@@ -140,7 +140,7 @@ test("an event that was queued for long before it was held is found", async () =
   expect((await store.eventTraces.read(workspace.id, push.eventId)).held).toBeUndefined();
 });
 
-test("what an older release stored about an event is found, without a summary and a publisher", async () => {
+test("an event that an older release stored is found, but without a summary and a publisher", async () => {
   const poller = (await addWorkspace(store)).workspace;
   const held = eventOf(poller);
   const json = `${held.envelope.beforeSequence}${clock.us}${held.envelope.afterSequence}`;
@@ -158,7 +158,7 @@ test("what an older release stored about an event is found, without a summary an
     envelope: Buffer.from(json),
   });
   const queueKey = `${store.keys.prefix(shardOf(pusher))}:push`;
-  // A search reads a bounded number of events, and the test above has queued that many in one shard.
+  // A search reads a bounded number of events. The previous test has queued that many events in one shard.
   await store.redis.command("", ["DEL", queueKey]);
   await store.redis.command("", ["XADD", queueKey, "*", "p", packed]);
   expect((await store.eventTraces.read(pusher.id, eventId)).queued).toMatchObject({ publisher: "" });
@@ -170,7 +170,7 @@ test("what an older release stored about an event is found, without a summary an
   expect((await store.eventTraces.read(pusher.id, eventId)).attempts).toHaveLength(1);
 });
 
-test("the older release reads the first fields of new entries unchanged", async () => {
+test("an older release reads the first fields of a new entry unchanged", async () => {
   const pusher = await addPushed();
   const push = await queue(pusher);
   await record(push, "keep", { ...deliveryOf(push, 1, "timeout"), event: ABOUT });
@@ -186,7 +186,7 @@ test("the older release reads the first fields of new entries unchanged", async 
   ]);
 });
 
-test("the entry of a held event has one field: its number and its publisher", async () => {
+test("the entry of a held event has one field, whose name contains the event's number and its publisher", async () => {
   const poller = (await addWorkspace(store)).workspace;
   const eventId = await publish(poller);
   const [, fields] = await rawEntry(keyOf(store, poller.id, "held"));
@@ -202,7 +202,7 @@ async function rawEntry(key: string): Promise<readonly [id: string, fields: read
 }
 
 // time: controlled
-test("core records the last events sent again with the name of the token, for 7 days, and deletes them with the workspace", async () => {
+test("core records the last events that were sent again, and the name of the token, for 7 days or until the workspace is deleted", async () => {
   const workspace = await addPushed();
   const fail = async (): Promise<string> => {
     const push = await queue(workspace);
@@ -239,7 +239,8 @@ test("core records the last events sent again with the name of the token, for 7 
   expect(await texts(store, "KEYS", `*${workspace.id}*`)).toEqual([]);
 });
 
-// This test is the last one, because another store loads the functions again, with a running clock.
+// This must be the last test: it opens another store, which loads the functions again, and the clock of those functions
+// runs.
 test("an event that is dropped before its first attempt has a summary too", async () => {
   const workspace = await addPushed();
   const { pushes } = await store.backlog.read(shardOf(workspace));

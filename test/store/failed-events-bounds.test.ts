@@ -10,7 +10,7 @@ const MB = 1024 * 1024;
 
 const store = testStore();
 const { addPushed, queueOf, fail, failedOf, sendAgain } = pushQueueOf(store);
-// Another test store would load the functions again, with a running clock, so no test in this file opens one.
+// No test in this file opens another store, because that store would load the functions again and start their clock.
 const clock = testClock(store);
 
 /** Returns the total bytes of the failed events in Redis, and the total that Redis has counted. */
@@ -116,7 +116,7 @@ test("a shard keeps at most 64 MB of failed events; the oldest failures are remo
   expect(kept).toEqual([0, 0, ...Array<number>(fit).fill(1)]);
   expect(await counted()).toBe(fit * size);
 
-  // Events that a workspace sends again, or that another bound removes, are no longer counted.
+  // Failed events are no longer counted after the workspace has sent them again, or another bound has removed them.
   const [, , third, fourth] = all;
   if (third === undefined || fourth === undefined) throw new Error("too few workspaces");
   expect(await sendAgain(third, third.id)).toEqual(["queued"]);

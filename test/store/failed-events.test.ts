@@ -129,7 +129,7 @@ test("no event is kept if the core that records its failure has lost the lease, 
   expect(await queueOf(workspace)).toEqual([push]);
 });
 
-test("a core for which Redis has less memory keeps fewer failed events of a shard, with the same functions as other cores", async () => {
+test("a core that is set to less Redis memory keeps fewer failed events per shard, but uses the same functions as other cores", async () => {
   const small = await openTestStore(store.redisUrl, { redisMemoryBytes: 16 * 1024 * 1024 });
   try {
     const envelope = { beforeSequence: `{"x":"${"x".repeat(60_000)}","sequence":`, afterSequence: "}" };

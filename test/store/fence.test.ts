@@ -6,7 +6,9 @@ import { addWorkspace, inbound, publication, testStore } from "../harness/store"
 const store = testStore();
 let count = 0;
 
-/** Starts a stream that holds the lease of a new workspace's shard, and has one delivery that is not acked. */
+/**
+ * Starts a stream that holds the lease of a new workspace's shard, and that has received one delivery but not acked it.
+ */
 async function startDelivery() {
   const group = `fence-${++count}`;
   const record = await addWorkspace(store);
@@ -26,14 +28,14 @@ async function startDelivery() {
   return { stream, shard, entryId, fence, publish, timer: { ...fence(1), delivery: undefined } };
 }
 
-/** Takes a lease, and makes it permanent, so that it does not expire on a slow machine. */
+/** Acquires a lease, and makes it permanent, so that it does not expire on a slow machine. */
 async function hold(stream: Member, shard: number): Promise<void> {
   expect(await store.followLog.take(stream, shard)).toBe(true);
   const key = `${store.keys.prefix(shard)}:lease:${stream.group}`;
   await store.redis.command(key, ["PERSIST", key]);
 }
 
-test("a stream that holds the shard publishes until another stream takes the lease", async () => {
+test("a stream that holds the lease of the shard can publish until another stream acquires the lease", async () => {
   const { stream, shard, fence, timer, publish } = await startDelivery();
   expect([await publish(fence(1)), await publish(timer)]).toEqual(["published", "published"]);
   await store.followLog.drop(stream, shard);
@@ -43,7 +45,7 @@ test("a stream that holds the shard publishes until another stream takes the lea
   expect(await publish(undefined)).toBe("published");
 });
 
-test("after a redelivery, only the new attempt publishes", async () => {
+test("after a redelivery, only the new attempt can publish", async () => {
   const { stream, shard, entryId, fence, publish } = await startDelivery();
   await store.followLog.readEntries(stream, shard, [entryId]);
   expect([await publish(fence(1)), await publish(fence(2))]).toEqual(["stale", "published"]);
@@ -56,14 +58,14 @@ test("after the ack, the delivery is stale, but the stream is not", async () => 
   expect([await publish(fence(1)), await publish(timer)]).toEqual(["stale", "published"]);
 });
 
-test("without the group, a delivery is stale", async () => {
+test("after its group is removed, a delivery is stale", async () => {
   const { stream, shard, fence, publish } = await startDelivery();
   const log = `${store.keys.prefix(shard)}:in`;
   await store.redis.command(log, ["XGROUP", "DESTROY", log, stream.group]);
   expect(await publish(fence(1))).toBe("stale");
 });
 
-test("a key that was used before gives the first result, and a stale event does not use its key", async () => {
+test("a repeated idempotency key returns the first result, and the key of a stale event is not stored", async () => {
   const { stream, shard, fence, publish } = await startDelivery();
   expect(await publish(fence(1), "first")).toBe("published");
   await store.followLog.drop(stream, shard);

@@ -51,7 +51,7 @@ const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | un
 const idsOf = (entries: readonly ParkedEntry[] | undefined): readonly string[] =>
   (entries ?? []).map(({ entryId }) => entryId);
 
-test("a read with a share parks the events for which a workspace has no room, with the attempt 0", async () => {
+test("a read with a share parks the events that exceed a workspace's share, with the attempt 0", async () => {
   const { reader, shard, busy, other, attempts, eventsOf } = await startReading();
   await append(busy, "a0", "a1", "a2", "a3");
   await append(other, "b0");
@@ -67,7 +67,7 @@ test("a read with a share parks the events for which a workspace has no room, wi
   expect(await attempts()).toEqual([1, 1, 1, 1, 1, 0]);
 });
 
-test("events in flight count, and all events of a workspace wait behind its parked events", async () => {
+test("events in flight count toward a workspace's share, and its later events wait behind its parked events", async () => {
   const { reader, shard, busy, other, eventsOf } = await startReading();
   await append(busy, "a0");
   await append(other, "b0", "b1");
@@ -79,7 +79,7 @@ test("events in flight count, and all events of a workspace wait behind its park
   expect([shown(read?.entries), await eventsOf(read?.parked)]).toEqual([["b0/1"], ["a0", "b1"]]);
 });
 
-test("a workspace can always use its least share while there is room", async () => {
+test("a workspace can always use its minimum share while the window has room", async () => {
   const { reader, shard, busy } = await startReading();
   await append(busy, "a0", "a1");
   const counts = new Map([[busy.workspace.id, 2]]);
@@ -103,7 +103,7 @@ test("the next holder of the lease parks unacked events again, and their attempt
   expect(shown(all?.entries)).toEqual(["a0/3", "a1/2", "a2/1", "a3/1", "b0/3"]);
 });
 
-test("parked events that the log no longer has are skipped", async () => {
+test("parked events that the log no longer contains are skipped", async () => {
   const { reader, shard, busy, log, eventsOf } = await startReading();
   await append(busy, "a0", "a1", "a2");
   const read = await store.followLog.readNew(reader, shard, 10, { ...SHARE, room: 1 });
@@ -113,7 +113,7 @@ test("parked events that the log no longer has are skipped", async () => {
   expect(shown(await store.followLog.readEntries(reader, shard, ids))).toEqual(["a2/1"]);
 });
 
-test("a read with a large share sends no counts, and parks nothing", async () => {
+test("a read with a large share sends no counts to Redis, and parks nothing", async () => {
   const { reader, shard, busy, attempts } = await startReading();
   await append(busy, "a0", "a1", "a2");
   const counts = new Map([[busy.workspace.id, 500]]);
@@ -130,7 +130,7 @@ const shares = fc.record({
   count: fc.integer({ min: 1, max: 20 }),
 });
 
-test("the store shares the window by the same rule as core", async () => {
+test("the store divides the window among workspaces by the same rule as core", async () => {
   const { reader, shard, busy, other } = await startReading();
   const workspaces = [busy, other, await addNeighbour(store, busy)];
   const idOf = (index: number): string => workspaces[index]?.workspace.id ?? "";

@@ -53,7 +53,7 @@ const shown = (entries: readonly LogEntry[] | undefined): readonly string[] | un
   entries?.map(({ event, attempt }) => `${event.toString()}/${attempt}`);
 
 describe("the lease of a shard", () => {
-  test("is held by one member at a time, and is free after the member releases it", async () => {
+  test("the lease of a shard is held by one member at a time, until the member releases the lease", async () => {
     const [one, two] = [member("lease"), member("lease")];
     expect(await log.take(one, 0)).toBe(true);
     expect(await log.take(two, 0)).toBe(false);
@@ -64,7 +64,7 @@ describe("the lease of a shard", () => {
     expect(await log.take(two, 0)).toBe(true);
   });
 
-  test("is separate for each group", async () => {
+  test("the lease of a shard is separate for each group", async () => {
     expect(await log.take(member("own-1"), 1)).toBe(true);
     expect(await log.take(member("own-2"), 1)).toBe(true);
   });
@@ -82,7 +82,7 @@ describe("the lease of a shard", () => {
     expect([await log.take(two, 2), await log.take(one, 2)]).toEqual([true, false]);
   });
 
-  test("is required for every kind of read", async () => {
+  test("the lease of a shard is required for every kind of read", async () => {
     const stranger = member("strangers");
     await log.open("strangers");
     const reads = [
@@ -95,7 +95,7 @@ describe("the lease of a shard", () => {
 });
 
 describe("reading", () => {
-  test("starts with the first event after the group was opened; opening the group again does not change its position", async () => {
+  test("a read starts with the first event after the group was opened; opening the group again does not change its position", async () => {
     const record = await addWorkspace(store);
     const shard = store.keys.shard(record.workspace.id);
     await appendTo(record, "before");
@@ -110,7 +110,7 @@ describe("reading", () => {
     expect(shown(await readNew(reader, shard, 10))).toEqual([]);
   });
 
-  test("returns unacked events again to the next holder of the lease, in parts, and increments their attempts", async () => {
+  test("a read returns unacked events again to the next holder of the lease, in parts, and increments their attempts", async () => {
     const group = "again";
     const { shard, reader: first } = await startReading(group, "one", "two", "three", "four");
     const second = member(group);
@@ -128,7 +128,7 @@ describe("reading", () => {
     expect(shown(await log.readEntries(second, shard, ids))).toEqual(["one/3", "three/3", "four/3"]);
   });
 
-  test("skips unacked entries that the log no longer has", async () => {
+  test("a read skips unacked entries that the log no longer contains", async () => {
     const { shard, reader, stream } = await startReading("trimmed", "one", "two");
     const [one] = (await readNew(reader, shard, 10)) ?? [];
     await store.redis.command("", ["XDEL", stream, one?.entryId ?? ""]);
@@ -136,7 +136,7 @@ describe("reading", () => {
     expect(shown(page?.entries)).toEqual(["two/2"]);
   });
 
-  test("returns 1,000 entries by their ids in one call, and one call acks them", async () => {
+  test("a read returns 1,000 entries by their ids in one call, and one call acks them", async () => {
     const group = "many";
     const { shard, reader, stream } = await startReading(group);
     const adds = Array.from({ length: 1_000 }, (_, i) =>
@@ -149,7 +149,7 @@ describe("reading", () => {
     expect(await log.readEntries(reader, shard, ids)).toEqual([]);
   });
 
-  test("recreates a group that Redis lost, and then starts with the first event in the log", async () => {
+  test("a read recreates a group that Redis lost, and then starts with the first event in the log", async () => {
     const { shard, reader, stream } = await startReading("lost", "one");
     await store.redis.command("", ["DEL", stream]);
     expect(await log.readAgain(reader, shard, 10, undefined)).toEqual({ entries: [], last: undefined });
@@ -157,7 +157,7 @@ describe("reading", () => {
     expect(shown(await readNew(reader, shard, 10))).toEqual(["two/1"]);
   });
 
-  test("returns only the events of the workspaces in the member's scope, and acks all other events", async () => {
+  test("a read returns only the events of the workspaces in the member's scope, and acks all other events", async () => {
     const group = "scoped";
     await log.open(group);
     await log.open("unscoped");
@@ -178,8 +178,8 @@ describe("reading", () => {
     const first = await log.readNew(reader, shard, 4);
     expect([shown(first?.entries), first?.isEnd]).toEqual([["in one/1", "in two/1"], false]);
     expect(await pending()).toBe(2);
-    // The reader `all` stands for a core whose settings give the token a wider scope: it also gets an event outside the
-    // scope of `reader`.
+    // The reader `all` stands for a core whose settings give the token a wider scope, so it also gets an event outside
+    // the scope of `reader`.
     expect(shown(await readNew(all, shard, 10))).toEqual(["in three/1", "out three/1"]);
     expect(await pending()).toBe(4);
     const again = await log.readAgain(reader, shard, 10, undefined);
@@ -194,7 +194,7 @@ describe("reading", () => {
     expect(await readNew(unlimited, shard, 10)).toHaveLength(6);
   });
 
-  test("can wait for a wake, which names the shard of an appended event; a stopped listener gets no more wakes", async () => {
+  test("a read can wait for a wake, which contains the shard of an appended event; a stopped listener gets no more wakes", async () => {
     const woken: number[] = [];
     const stop = log.onWake((shard) => woken.push(shard));
     const shard = await append("one");
@@ -248,7 +248,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     return typeof alive === "string" ? alive : alive.names;
   }
 
-  test("lists the live members, ordered by name", async () => {
+  test("the register of a group lists the live members, ordered by name", async () => {
     const [b, a] = [member("names", "b"), member("names", "a")];
     expect(await namesAfter(b, true)).toEqual(["b"]);
     expect(await namesAfter(a, true)).toEqual(["a", "b"]);
@@ -257,7 +257,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await namesAfter(b, false)).toEqual(["b"]);
   });
 
-  test("gives a consumer's place to its newer stream, which keeps the place when the older stream leaves", async () => {
+  test("the register of a group gives a consumer's place in the group to its newer stream, which keeps the place when the older stream leaves", async () => {
     const [older, newer] = [member("place"), member("place")];
     await log.join(older, true);
     expect(await namesAfter(newer, true)).toEqual(["c"]);
@@ -266,7 +266,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await namesAfter(newer, false)).toEqual(["c"]);
   });
 
-  test("gives a consumer's place to the stream that started later, even if the older stream joins last", async () => {
+  test("the register of a group gives a consumer's place in the group to the stream that started later, even if the older stream joins last", async () => {
     const [older, newer] = [member("late"), member("late")];
     await log.join(older, true, 500);
     expect(await namesAfter(newer, true, 200)).toEqual(["c"]);
@@ -275,7 +275,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await namesAfter(member("late"), true, 0)).toEqual(["c"]);
   });
 
-  test("accepts entries that contain no age, as older releases store them", async () => {
+  test("the register of a group accepts entries from older releases, which do not contain the stream's age", async () => {
     const [known, newer] = [member("ageless"), member("ageless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} ${clock.us / 1_000}`]);
@@ -283,7 +283,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await namesAfter(newer, true, 60_000)).toEqual(["c"]);
   });
 
-  test("is full at the maximum number of streams, and then accepts only a newer stream of a registered consumer", async () => {
+  test("a group with the maximum number of streams accepts only a newer stream of a registered consumer", async () => {
     const all = Array.from({ length: GROUP_STREAMS_MAX }, (_, i) => member("full", `c${i}`));
     for (const each of all) await log.join(each, true);
     const further = member("full", "further");
@@ -292,12 +292,12 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     await log.leave(all[0] ?? further);
     expect(await namesAfter(further, true)).toContain("further");
     expect(await log.join(all[0] ?? further, false)).toBe("full");
-    // Members that were silent for longer than a lease lasts do not count.
+    // Members that were silent for longer than a lease lasts do not count toward the maximum.
     await clock.pass((LEASE_MS + 1) * 1_000);
     expect(await namesAfter(all[0] ?? further, false)).toEqual(["c0"]);
   });
 
-  test("is not read when a member reports that it is alive and the set of live members is unchanged", async () => {
+  test("core does not read the register when a member reports that it is alive, unless the set of live members has changed", async () => {
     const [a, b] = [member("beats", "a"), member("beats", "b")];
     await log.join(a, true);
     await log.join(b, true);
@@ -311,7 +311,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await reads()).toBe(before);
   });
 
-  test("is correct immediately after a core of an older release adds or removes a member without updating the cached list", async () => {
+  test("the list of members is correct even immediately after a core of an older release has added or removed a member", async () => {
     const [a, b] = [member("releases", "a"), member("releases", "b")];
     await log.join(a, true);
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
@@ -321,7 +321,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await namesAfter(a, false)).toEqual(["a"]);
   });
 
-  test("reports whether a live member runs an older release, whose entries do not contain a rule number", async () => {
+  test("the register of a group reports whether a live member runs an older release, whose entries do not contain a rule number", async () => {
     const [a, b] = [member("rules", "a"), member("rules", "b")];
     expect(await log.join(a, true)).toEqual({ names: ["a"], hasOlder: false });
     const key = `${store.keys.prefix(store.keys.shard(a.group))}:members:${a.group}`;
@@ -334,7 +334,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
     expect(await log.join(b, false)).toEqual({ names: ["a", "b"], hasOlder: false });
   });
 
-  test("gives a consumer's place to its newer stream, even if an older release stored the older stream without a rule number", async () => {
+  test("the register of a group gives a consumer's place in the group to its newer stream, even if an older release stored the older stream without a rule number", async () => {
     const [known, newer] = [member("ruleless"), member("ruleless")];
     const key = `${store.keys.prefix(store.keys.shard(known.group))}:members:${known.group}`;
     await store.redis.command(key, ["HSET", key, known.name, `${known.token} 500 ${clock.us / 1_000}`]);
@@ -343,7 +343,7 @@ describe("by the clock of the store, a dead letter, and the register of a group:
   });
 
   // time: controlled
-  test("removes a member that is silent for longer than a lease lasts", async () => {
+  test("the register of a group removes a member that is silent for longer than a lease lasts", async () => {
     const [silent, alive] = [member("silent", "a"), member("silent", "b")];
     await log.join(silent, true);
     await clock.pass(LEASE_MS * 1_000);

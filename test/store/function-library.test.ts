@@ -7,14 +7,16 @@ const GLOBALS = new Set(
     " ",
   ),
 );
-/** Lua allows 200 local variables in a function. Above this number, there is hardly room for another file. */
+/**
+ * Maximum number of local variables in a function. Lua allows 200; above 195, there is hardly room for another file.
+ */
 const LOCALS_MAX = 195;
 
 test.each([
   ["function library", readLibrary],
   ["library of the migration", readMigrationLibrary],
 ])(
-  "every name of the %s is known where it is used, and there is room for more local variables",
+  "every name in the %s is defined where it is used, and there is room for more local variables",
   (_name, read) => {
     const { code } = read();
     const source = code.replace(/^#!.*/, "");

@@ -34,14 +34,14 @@ let members = 0;
 const member = (group: string): Member => ({ group, name: "c", token: `token-${++members}` });
 const shards = () => Array.from({ length: store.keys.shards }, (_, shard) => store.keys.prefix(shard));
 
-/** Creates groups in every log, as a release without a registry did. */
+/** Creates groups in every log, as releases before the registry of groups did. */
 async function openAsBefore(groups: readonly string[]): Promise<void> {
   const script =
     "for _, name in ipairs(ARGV) do redis.call('XGROUP', 'CREATE', KEYS[1], name, '$', 'MKSTREAM') end";
   for (const prefix of shards()) await evaluate(store, script, [`${prefix}:in`], ...groups);
 }
 
-/** Returns the names of the groups in each log. All logs must have the same groups. */
+/** Returns the names of the groups of the logs. All logs must have the same groups. */
 async function inLogs(): Promise<readonly string[]> {
   const calls = shards().map((prefix) => store.functions.call("group_names", prefix, []));
   const [first, ...others] = (await Promise.all(calls)).map((reply) => asList(reply).map(asText));
@@ -56,7 +56,7 @@ async function removeIdle(): Promise<readonly string[]> {
   return removed.toSorted();
 }
 
-/** Starts to remove a group, as a call of `remove` does that fails halfway. Returns the mark of the removal. */
+/** Begins the removal of a group, like a call of `remove` that fails halfway. Returns the mark of the removal. */
 async function beginRemoval(group: string): Promise<string> {
   const registry = store.keys.prefix(REGISTRY_SHARD);
   const [marked] = asList(await store.functions.call("begin_removal", registry, [group, "0"]));
@@ -73,7 +73,7 @@ async function clock() {
 
 describe("the number of groups", () => {
   // time: ordering
-  test("never exceeds the share of a token or the bound for all tokens, even if two cores open groups at the same time", async () => {
+  test("the number of groups never exceeds a token's share or the total bound, even if two cores open groups at the same time", async () => {
     const other = await openTestStore(redis.url);
     const open = async (token: GroupOpener, prefix: string) => {
       const opening = names(40, prefix).map((group, i) =>
@@ -93,14 +93,14 @@ describe("the number of groups", () => {
       GROUPS_MAX,
       GROUPS_MAX,
     ]);
-    // Streams of groups that exist are not affected.
+    // The bound does not affect streams of groups that exist.
     expect(await store.followLog.open("one.0", opener("one"))).toBe("opened");
     const [full] = (await inLogs()).filter((group) => group.startsWith("two."));
     expect(await store.groups.remove(full ?? "", 0)).toBe("removed");
     expect(await store.followLog.open("three", opener("three"))).toBe("opened");
   });
 
-  test("does not grow when a stream is rejected, and the stream does not stay in its group", async () => {
+  test("the number of groups does not grow when a stream is rejected, and the stream is not left in its group", async () => {
     expect(await enterGroup(store.followLog, member("a"), opener("t", 1))).toBe("opened");
     expect(await enterGroup(store.followLog, member("b"), opener("t", 1))).toBe("token-full");
     expect(await inLogs()).toEqual(["a"]);
@@ -110,7 +110,7 @@ describe("the number of groups", () => {
 });
 
 describe("groups that an older release opened", () => {
-  test("still work and become a part of the registry, even if there are too many groups", async () => {
+  test("groups that an older release opened still work, and are added to the registry of groups, even if there are too many groups", async () => {
     await openAsBefore(names(70));
     expect(await store.followLog.open("g7", opener("limited", 1))).toBe("opened");
     expect(await store.followLog.open("g8", opener("limited", 1))).toBe("opened");
@@ -124,7 +124,7 @@ describe("groups that an older release opened", () => {
     expect((await store.groups.refresh()).find(({ group }) => group === "g9")?.tokenName).toBe("game");
   });
 
-  test("keep their positions in the log", async () => {
+  test("groups that an older release opened keep their positions in the log", async () => {
     await openAsBefore(["old"]);
     const record = await addWorkspace(store);
     await store.inboundLog.append(inbound(record, "1"));
@@ -133,13 +133,13 @@ describe("groups that an older release opened", () => {
     expect(listed).toMatchObject({ group: "old", tokenName: "game", unread: 1, unacked: 0 });
   });
 
-  test("do not make a scrape read more than 64 groups of a shard", async () => {
+  test("a scrape of the metrics reads at most 64 groups of a shard, even if older releases have opened more", async () => {
     await openAsBefore(names(70));
     expect((await store.backlog.read(REGISTRY_SHARD)).groups).toHaveLength(GROUPS_MAX);
   });
 
   // time: controlled
-  test("are removed like others", async () => {
+  test("groups that an older release opened are removed like others", async () => {
     const pass = await clock();
     await openAsBefore(names(70));
     expect(await removeIdle()).toEqual([]);
@@ -151,7 +151,7 @@ describe("groups that an older release opened", () => {
 
 // time: controlled
 describe("a group without members", () => {
-  test("is removed after 24 hours; a group with a member never is", async () => {
+  test("a group without members is removed after 24 hours; a group with a member is never removed", async () => {
     const pass = await clock();
     const held = member("held");
     for (const each of [held, member("idle")]) await enterGroup(store.followLog, each, GAME);
@@ -170,7 +170,7 @@ describe("a group without members", () => {
     expect([await removeIdle(), await inRegistry(), await inLogs()]).toEqual([["held"], [], []]);
   });
 
-  test("is not removed if a stream opens it again within 24 hours", async () => {
+  test("a group without members is not removed if a stream opens it again within 24 hours", async () => {
     const pass = await clock();
     await enterGroup(store.followLog, member("g"), GAME);
     await pass(GROUP_IDLE_MS - 1);
@@ -183,7 +183,7 @@ describe("a group without members", () => {
     ["a day ago, which counts as an idle group", GROUP_IDLE_MS, ["g"]],
     ["now, which does not count as an idle group", 0, []],
   ])(
-    "is removed by the next attempt if a removal failed halfway; the last member left %s",
+    "a group whose removal failed halfway is removed by the next attempt; the last member left %s",
     async (_when, ms, idle) => {
       const pass = await clock();
       await store.followLog.open("g", GAME);
@@ -197,14 +197,14 @@ describe("a group without members", () => {
 });
 
 describe("the removal of a group", () => {
-  test("does nothing to a group with a member, or to an unknown group", async () => {
+  test("the removal of a group has no effect on a group with a member, or on an unknown group", async () => {
     await enterGroup(store.followLog, member("g"), GAME);
     expect(await store.groups.remove("g", 0)).toBe("held");
     expect(await store.groups.remove("unknown", 0)).toBe("missing");
     expect([await inLogs(), await inRegistry()]).toEqual([["g"], ["g"]]);
   });
 
-  test("does not remove the group from a log in which a stream has opened it again since the removal began", async () => {
+  test("the removal of a group skips a log in which a stream has opened the group again since the removal began", async () => {
     const registry = store.keys.prefix(REGISTRY_SHARD);
     await store.followLog.open("g", GAME);
     const marked = await beginRemoval("g");
@@ -217,7 +217,7 @@ describe("the removal of a group", () => {
   });
 
   // time: ordering
-  test("never removes a group that a stream opens at the same time", async () => {
+  test("the removal of a group never removes a group that a stream opens at the same time", async () => {
     for (let i = 0; i < 30; i++) {
       await store.followLog.open("g", GAME);
       const stream = member("g");

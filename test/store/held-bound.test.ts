@@ -37,7 +37,7 @@ const stored = async (id: string) => {
 };
 
 // time: controlled
-test("the bytes of a workspace's held events are bounded; past the bound, only events for that workspace are refused", async () => {
+test("the bytes of a workspace's held events are bounded; at the bound, only events for that workspace are refused", async () => {
   const record = await addWorkspace(small);
   const neighbour = await addNeighbour(small, record);
   const { id } = record.workspace;

@@ -43,7 +43,7 @@ test("the requests of a workspace are counted by kind in five-minute buckets of 
   expect(await hoursOf(id)).toHaveLength(2);
   await clock.pass(1_000);
   expect(await hoursOf(id)).toHaveLength(1);
-  // The new bucket has the field of the oldest bucket.
+  // The new bucket replaces the oldest bucket, because both use the same field.
   await count([id, "push"]);
   expect(await hoursOf(id)).toEqual([
     { startsAtMs: (began + BUCKET_US) / 1_000, counts: { signature: 4 } },
@@ -94,7 +94,7 @@ test("the first write of a bucket and the final counts of the previous bucket ar
     await work();
     return (await replicated()) - before;
   };
-  // This core does not stop, because a core that stops logs everything.
+  // The test does not stop this core, because a core logs all counts when it stops.
   const counts = createRequestCounts(store.functions, store.keys);
   let sent = 0;
   const refuse = async (): Promise<void> => {
@@ -122,12 +122,12 @@ async function replicated(): Promise<number> {
 
 const kindCounts = fc.dictionary(fc.constantFrom(...REQUEST_KINDS), fc.integer({ min: 1, max: 1e9 }));
 
-test("the stored text of any counts is read as the same counts", () => {
+test("counts of any kind are unchanged after they are stored and read", () => {
   forAll(kindCounts, (counts) => expect(readCounts(countsText(counts))).toEqual(counts));
 });
 
 // time: controlled
-test("refusals are due at once, and all other counts after nine seconds; more workspaces than the bound take no memory", () => {
+test("refusals are due immediately, and other counts after nine seconds; workspaces beyond the bound take no memory", () => {
   const pending = new PendingCounts({ soon: 2, later: 2, samples: 2 });
   for (const id of ["a", "b", "c"]) {
     pending.add(id, "signature", 1, 0);
@@ -148,7 +148,7 @@ test("refusals are due at once, and all other counts after nine seconds; more wo
 });
 
 // time: controlled
-test("the first accepted request after a refusal or a pause is due at once, at most once in ten seconds for each kind", () => {
+test("the first accepted request after a refusal or a pause is due immediately, but at most once in ten seconds for each kind", () => {
   const pending = new PendingCounts();
   const dueAfter = (nowMs: number, ...kinds: RequestKind[]) => {
     for (const kind of kinds) pending.add("a", kind, 1, nowMs);
@@ -157,7 +157,7 @@ test("the first accepted request after a refusal or a pause is due at once, at m
   expect(dueAfter(0, "signature")).toEqual([{ signature: 1 }]);
   expect(dueAfter(1_000, "poll")).toEqual([{ poll: 1 }]);
   expect(dueAfter(2_000, "signature", "poll")).toEqual([{ signature: 1 }]);
-  // The polls passed while the posts were refused.
+  // Polls were accepted while posts were refused.
   expect(dueAfter(3_000, "post")).toEqual([{ poll: 1, post: 1 }]);
   expect(dueAfter(10_999, "poll")).toEqual([]);
   expect(dueAfter(11_000, "poll")).toEqual([{ poll: 2 }]);
@@ -168,7 +168,7 @@ test("the first accepted request after a refusal or a pause is due at once, at m
   expect(dueAfter(1_220_999, "poll")).toEqual([{ poll: 1 }]);
 });
 
-test("steady traffic costs one write in nine seconds for each workspace, and so does a start with many workspaces", () => {
+test("steady traffic causes one write per workspace in nine seconds, even when many workspaces start at once", () => {
   const pending = new PendingCounts();
   let written = 0;
   for (let ms = 0; ms < 900_000; ms += 500) {
@@ -178,11 +178,11 @@ test("steady traffic costs one write in nine seconds for each workspace, and so 
   expect(written).toBeLessThanOrEqual(101);
   for (let i = 0; i < 1_000; i++) pending.add(String(i), "poll", 1, 900_000);
   expect(pending.take(900_000)).toHaveLength(256);
-  // The polls of "a" still wait too.
+  // The polls of workspace "a" are also still waiting.
   expect(pending.take(909_000)).toHaveLength(1_000 - 256 + 1);
 });
 
-test("the store has the first accepted request after a refusal before other counts", async () => {
+test("the first accepted request after a refusal is stored before other counts", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const counts = createRequestCounts(store.functions, store.keys);
   const stored = async (kind: RequestKind) =>

@@ -17,8 +17,8 @@ import {
 
 const LOG_MAX = 1_000;
 /**
- * Maximum number of entries by which a log can exceed its bound: core checks the bound each time the log has grown by
- * a 16th of this bound.
+ * Maximum number of entries by which a log can exceed its bound. Core checks the bound each time the log has grown by
+ * one sixteenth of it.
  */
 const OVER = LOG_MAX / 16 + 1;
 /** Maximum number of events in one call of the store. */
@@ -58,7 +58,7 @@ async function openSmall(inboundLogMaxBytes: number): Promise<TestStore> {
   opened.push(small);
   return small;
 }
-/** Empties Redis, and the memory of its functions. */
+/** Deletes all data in Redis, and clears the memory of its functions. */
 async function empty(): Promise<void> {
   await store.redis.command("", ["FLUSHALL"]);
   await store.redis.command("", ["FUNCTION", "FLUSH"]);
@@ -76,7 +76,7 @@ const lost = (reason: "size" | "age"): number =>
 
 let sent = 0;
 
-/** Appends events one after another. Returns the number of events that were stored. */
+/** Appends events one after another. Returns how many of the events were stored. */
 async function append(record: WorkspaceRecord, count: number, into = store, text = "event"): Promise<number> {
   let stored = 0;
   for (let i = 0; i < count; i += 10) {
@@ -130,7 +130,7 @@ test("an event leaves the log once every group has acked it, and is kept until t
   await store.inboundLog.tidy(shardOf(record));
   expect(await lengthOf(record)).toBe(0);
   expect(dropped).toEqual([]);
-  // The groups have kept their positions.
+  // The groups have kept their positions in the log.
   await append(record, 1);
   expect([await followAll(record, "quick"), await followAll(record, "slow")]).toEqual([1, 1]);
 });
@@ -232,7 +232,7 @@ test("when a log is half full, only the events of a workspace that has filled a 
   const [record, other] = await twoNeighbours();
   await small.followLog.open("g");
   const stored = await append(record, 400, small, "x".repeat(900));
-  // Each event counts as its own bytes plus 100 bytes of overhead.
+  // Each event counts as its size plus 100 bytes of overhead.
   expect(stored * 1_000).toBeGreaterThanOrEqual(bytes / 2);
   expect(stored * 1_000).toBeLessThanOrEqual(bytes / 2 + bytes / 8);
   expect(await append(other, 20, small, "x".repeat(900))).toBe(20);
@@ -278,7 +278,7 @@ test.each([
   [150, 1],
   [10_150, 2],
 ])(
-  "events older than 24 hours are dropped from the log, and each is counted once: %d in %d calls",
+  "events older than 24 hours are dropped from the log, and each is counted once: %d events in %d calls",
   async (old, calls) => {
     const record = await addWorkspace(store);
     await store.followLog.open("g");

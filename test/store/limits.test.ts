@@ -25,7 +25,7 @@ async function countUntilLimited(record: WorkspaceRecord): Promise<number> {
   return answers.filter(({ outcome }) => outcome === "fault").length;
 }
 
-/** Returns the bytes that Lua uses for the functions. */
+/** Returns the number of bytes that Redis's functions occupy in Lua. */
 async function functionsBytes(): Promise<number> {
   const info = asText(await store.redis.command("", ["INFO", "memory"]));
   return Number(/^used_memory_vm_functions:(\d+)/m.exec(info)?.[1]);
@@ -90,7 +90,7 @@ test.each([
 });
 
 // time: controlled
-test("a limit holds for the whole second while other addresses send, wherever the clock is", async () => {
+test("a limit holds for the whole second while other addresses send, at whatever time the second begins", async () => {
   const others = Array.from({ length: 20 }, freshAddress);
   for (let turn = 0; turn < 20; turn++) {
     const address = freshAddress();
@@ -107,7 +107,7 @@ test("a limit holds for the whole second while other addresses send, wherever th
 });
 
 // time: controlled
-test("after a step back of up to a second, a limit holds until the clock has caught up, while other addresses send", async () => {
+test("after the clock stepped back by up to a second, a limit holds until the clock has caught up, while other addresses send", async () => {
   for (const us of [100_000, 500_000, SECOND_US]) {
     const address = freshAddress();
     await pass(2 * SECOND_US);

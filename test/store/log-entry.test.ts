@@ -12,7 +12,7 @@ const KB = 1024;
 
 const store = testStore();
 const { addPushed, publish, queue, record } = pushQueueOf(store);
-// Another test store would load the functions again, with a running clock, so no test in this file opens one.
+// No test in this file opens another store, because that store would load the functions again and start their clock.
 const clock = testClock(store);
 
 const startOf = (text: string, isTruncated = false): ResponseStart => ({
@@ -75,7 +75,7 @@ test("the entry of a direct push that failed contains its event and response", a
   });
 });
 
-test("entries of more than 7 days are deleted when newer deliveries are logged", async () => {
+test("entries that are more than 7 days old are deleted when newer deliveries are logged", async () => {
   const { id } = await addPushed();
   const key = keyOf(store, id, "log");
   const idAt = (days: number) => `${Math.floor((clock.us - days * DAY_US) / 1_000)}-0`;
@@ -96,7 +96,7 @@ test("there is no entry for an unknown id or another workspace's id", async () =
 });
 
 // time: controlled
-test("the last 100 responses of a workspace are kept for 24 hours, and their log entries for longer", async () => {
+test("the last 100 responses of a workspace are kept for 24 hours; their log entries are kept for longer", async () => {
   const workspace = await addPushed();
   const { id } = workspace;
   const ids: string[] = [];
@@ -123,8 +123,8 @@ test("the last 100 responses of a workspace are kept for 24 hours, and their log
   expect(ttl).toBeLessThanOrEqual(DAY_US / 1_000);
   await clock.pass(DAY_US + 60 * SECOND_US);
   expect(await responseAt(100)).toBeUndefined();
-  // Storing the next response also removes from Redis the responses that are a day old. The ids of these responses and
-  // of the next response contain the real time, not that of the stopped clock.
+  // Storing another response also removes responses that are a day old from Redis. The ids of all responses contain the
+  // real time, not the time of the stopped clock.
   await store.deliveryLog.append(id, ATTEMPT, { response: startOf("next") });
   expect(Number(await store.redis.command(key, ["XLEN", key]))).toBe(0);
 });
@@ -154,7 +154,7 @@ describe("the entry of a poll that returned events", () => {
     [120, 100],
     [30, 20],
   ])(
-    "contains exactly the returned events: of %i held events, a poll returns %i",
+    "the entry of a poll contains exactly the returned events: of %i held events, a poll returns %i",
     async (published, limit) => {
       const of = await addWorkspace(store);
       const cursor = await publishEach(of, 1, published);
@@ -174,7 +174,7 @@ describe("the entry of a poll that returned events", () => {
   );
 
   // time: controlled
-  test("contains only events that the poll returned and that have not expired", async () => {
+  test("the entry of a poll contains only events that the poll returned and that have not expired", async () => {
     const of = await addWorkspace(store);
     await publishEach(of, 1, 12);
     await poll(of, 10);
@@ -188,14 +188,14 @@ describe("the entry of a poll that returned events", () => {
     expect(heldOf(await entryOf(of.workspace.id, id))).toEqual([]);
   });
 
-  test("has at most 1 MB of events, the oldest first", async () => {
+  test("the entry of a poll contains at most 1 MB of events, the oldest first", async () => {
     const of = await addWorkspace(store);
     await publishEach(of, 1, 30, 60 * KB);
     await poll(of);
     expect(heldOf(await newest(of.workspace.id))).toEqual(labels(1, 17));
   });
 
-  test("has no events if an older release wrote the entry, or the polls returned none", async () => {
+  test("the entry of a poll contains no events if an older release wrote the entry, or if the polls returned no events", async () => {
     const of = await addWorkspace(store);
     const { id } = of.workspace;
     await poll(of);

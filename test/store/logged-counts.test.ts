@@ -26,7 +26,7 @@ async function refuseTwice() {
     });
     await until("the sample is stored", async () => (await readCounts(store, id)).samples[0] === atMs);
   }
-  /** Kills and restarts Redis, and returns what it still has. */
+  /** Kills and restarts Redis, and returns the counts and samples that Redis still has. */
   async function restart() {
     await redis.restart();
     const next = await openTestStore(redis.url);
@@ -53,7 +53,7 @@ test("a crash of Redis while a core runs loses the counts and samples after the 
   await store.close();
 });
 
-test("counts are logged a minute after the last write, and samples a minute after the first", () => {
+test("counts are logged a minute after their last write, and samples a minute after their first write", () => {
   const waiting = new UnloggedWrites();
   waiting.wrote("logged", { counts: false, samples: false }, 0);
   waiting.wrote("counts", { counts: true, samples: false }, 0);
@@ -67,7 +67,7 @@ test("counts are logged a minute after the last write, and samples a minute afte
   expect(waiting.takeAll()).toEqual([]);
 });
 
-test("any writes cause at most one logged write per minute and workspace, and take bounded memory", () => {
+test("however many writes happen, at most one per minute and workspace is logged, and the waiting writes take bounded memory", () => {
   const write = fc.record({
     id: fc.constantFrom("a", "b", "c", "d"),
     counts: fc.boolean(),
@@ -86,7 +86,7 @@ test("any writes cause at most one logged write per minute and workspace, and ta
       }
       waiting.wrote(id, { counts, samples }, nowMs);
     }
-    // Two workspaces at most wait for their counts, and two for their samples.
+    // The counts of at most two workspaces wait to be logged, and the samples of at most two.
     expect(waiting.takeAll().length).toBeLessThanOrEqual(4);
   });
 });

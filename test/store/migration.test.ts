@@ -12,7 +12,7 @@ import { openTestStore, publication, readPage, sequenceOf, type TestStore } from
 
 const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
-/** Events that are this near to their expiry may expire while a test runs. */
+/** Events that expire within this time, in µs, may expire while a test runs. */
 const NEAR_US = 600_000_000;
 
 let server: TestRedis;
@@ -34,7 +34,7 @@ interface Told {
   readonly surveys: Survey[];
 }
 
-/** Migrates the store. Returns the result, and what was reported. */
+/** Migrates the store. Returns the result and the reports of the migration. */
 async function migrate(to: 1 | 2, isDryRun = false, onBegin: () => void = () => undefined) {
   const told: Told = { begun: [], surveys: [] };
   const reporter: MigrationReporter = {
@@ -60,7 +60,7 @@ interface Event {
   readonly json: string;
 }
 
-/** Uses the store as a core of this release does. */
+/** Calls `use` with the store as a core of this release opens it. */
 async function withStore<T>(use: (store: TestStore) => Promise<T>): Promise<T> {
   const store = await openTestStore(server.url);
   try {
@@ -104,7 +104,7 @@ interface Published {
   readonly hoursAgo: number;
   /** The sizes of the events. */
   readonly sizes: readonly number[];
-  /** Whether the bridge polls after these events. */
+  /** Whether the bridge polls after the publication of these events. */
   readonly isPolled: boolean;
 }
 
@@ -128,7 +128,7 @@ interface Filled {
   readonly cursor: number;
   /** The last sequence that was served to a poll. */
   readonly served: number;
-  /** The last sequence that has expired; 0 if none has. */
+  /** The sequence of the last expired event; 0 if no event has expired. */
   readonly expired: number;
   /** The events that have not expired. */
   readonly live: Event[];
@@ -250,7 +250,7 @@ testFormatOne(
   },
 );
 
-testFormatOne("a migration waits until the leases of a crashed core are gone", async () => {
+testFormatOne("a migration waits until the leases of a crashed core have expired", async () => {
   const lease = `${old.keys.prefix(3)}:lease:!cores`;
   await old.redis.command(lease, ["SET", lease, "token of a crashed core"]);
   let waits = 0;
@@ -279,7 +279,7 @@ testFormatOne("a core that was paused before a migration, and continues after it
 });
 
 testFormatOne.each(["16", "16 format=1 migrating=2"])(
-  "a migration that has read the mark %s leaves the mark of another migration that has run meanwhile",
+  "a migration that has read the mark %s does not overwrite the mark of a migration that has run in the meantime",
   async (read) => {
     const other = "16 format=2 since=1.0.0-beta.2";
     const setMark = (text: string) => old.redis.command("", ["SET", "cb:shards", text]);
@@ -291,7 +291,7 @@ testFormatOne.each(["16", "16 format=1 migrating=2"])(
 );
 
 testFormatOne(
-  "the bytes of the push queue, a failing push, and the data of deleted workspaces are corrected",
+  "a migration corrects the size of the push queue and the states of failing workspaces, and removes data of deleted workspaces",
   async () => {
     await old.setClock(nowUs());
     const pushed = await old.add({ targetUrl: "https://bridge.example/events" });
@@ -339,7 +339,7 @@ testFormatOne(
 );
 
 testFormatOne(
-  "what format 1 does not know is counted before anything is changed; a run of polls ends, and unreadable log entries are removed",
+  "a migration counts the data that format 1 lacks before it changes anything, ends the current line of polls, and removes unreadable log entries",
   async () => {
     await old.setClock(nowUs());
     const workspace = await old.add();
@@ -372,7 +372,7 @@ testFormatOne(
 );
 
 testFormatOne(
-  "events that cannot be converted are counted: the bridge was told that they are lost, or their data is missing",
+  "events that cannot be converted are counted: those reported to the bridge as lost, and those whose data is missing",
   async () => {
     await old.setClock(nowUs());
     const [given, missing, whole] = [await old.add(), await old.add(), await old.add()];

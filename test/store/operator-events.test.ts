@@ -12,7 +12,7 @@ beforeEach(() => store.redis.command("", ["FLUSHALL"]));
 
 const MINUTE_MS = 60_000;
 
-/** Changes the store as if `ms` milliseconds had passed since the failures of the workspace. */
+/** Changes the store as if the failures of the workspace were `ms` milliseconds older. */
 async function pass({ id }: Workspace, ms: number): Promise<void> {
   await evaluate(
     store,
@@ -127,7 +127,7 @@ test("exhausted retries are reported once, with a count, and again only after an
   });
 });
 
-test("drops are not failed attempts, and a drop of an overloaded event is not an exhausted retry", async () => {
+test("a dropped event is not a failed attempt, and an event that is dropped because of overload is not an exhausted retry", async () => {
   const workspace = await addPushed();
   await attempt(workspace, "expired", "done");
   await attempt(workspace, "overloaded", "keep");

@@ -9,14 +9,14 @@ const clock = testClock(store);
 const admit = (workspaceId: string | undefined, email?: string) =>
   store.operatorTestLimits.admit(workspaceId, email);
 
-/** Requests tests until the store refuses one. Returns the number of tests that the store admitted before. */
+/** Requests tests until the store refuses one. Returns the number of tests that were admitted before the refusal. */
 async function passing(workspaceId: string | undefined, email?: string): Promise<number> {
   for (let passed = 0; passed < 100; passed++) if (await admit(workspaceId, email)) return passed;
   return 100;
 }
 
 // time: controlled
-test("each workspace, and the installation, can send 5 tests in a minute and 30 in an hour, and rejected tests do not count", async () => {
+test("each workspace, and the installation itself, can send 5 tests per minute and 30 per hour; rejected tests do not count", async () => {
   const [one, other] = [randomUUID(), randomUUID()];
   for (const id of [one, undefined]) {
     const of = id === undefined ? "the installation's addresses" : "the workspace's address";
@@ -35,7 +35,7 @@ test("each workspace, and the installation, can send 5 tests in a minute and 30 
 });
 
 // time: controlled
-test("one email address gets at most 5 tests in a minute from all workspaces", async () => {
+test("one email address gets at most 5 tests per minute, from all workspaces together", async () => {
   await clock.pass(HOUR_S * SECOND_US);
   const ids = [randomUUID(), randomUUID(), randomUUID()];
   expect(await passing(ids[0], "ann@customer.test")).toBe(5);

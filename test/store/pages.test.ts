@@ -205,7 +205,7 @@ test("a workspace's next large page is read only after its previous one was rele
   expect(reads).toEqual([mine, its, mine, mine]);
 });
 
-test("core limits the pace of a workspace's large pages, but does not delay the pages of another workspace", async () => {
+test("core limits the rate of a workspace's large pages, but does not delay the pages of another workspace", async () => {
   const busy = await addWorkspace(store);
   const other = await addNeighbour(store, busy);
   const bytes = 20_000;

@@ -10,7 +10,7 @@ const store = testStore();
 const other = testStore(store);
 const clock = testClock(store);
 
-/** Returns the parts of a result that a game receives. */
+/** Returns the fields of a result that core returns to the game. */
 function answered(published: Published): object {
   if (!("sequence" in published)) throw new Error(published.outcome);
   const { eventId, sequence, messageId, expiresAtMs } = published;
@@ -19,7 +19,7 @@ function answered(published: Published): object {
 
 // time: controlled
 // contract: envelope-sequence
-test("a sequence is the time in microseconds or the last sequence plus 1, whichever is higher, even if the clock jumps", async () => {
+test("even if the clock jumps, a sequence is the time in microseconds or the last sequence plus 1, whichever is higher", async () => {
   const start = clock.us;
   const step = fc.record({
     size: fc.integer({ min: 1, max: 8 }),
@@ -54,7 +54,7 @@ test("the sequences of events that a core publishes together rise in the order o
   expect(sequences.at(-1)).toBeLessThan(2 ** 53);
 });
 
-test("when several cores get events with the same idempotency key, one event is published, and all calls return its result", async () => {
+test("when several cores get events with the same idempotency key, only one event is published, and all calls return its result", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   const expiresAtMs = Date.now() + 60_000;
   const fields = { idempotencyKey: "before", expiresAtMs };

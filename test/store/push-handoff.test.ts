@@ -10,7 +10,10 @@ const store = testStore();
 const { addPushed, shardOf, keepLease, queueOf } = pushQueueOf(store);
 beforeEach(() => store.redis.command("", ["FLUSHALL"]));
 
-/** Adds a taker of a workspace's shard, which reports `position`, and returns what the taker takes. */
+/**
+ * Adds a taker of the push queue of a workspace's shard, whose position is `position()`. Returns the events that it
+ * takes.
+ */
 function takeAt(workspace: { readonly id: string }, position: () => QueuePosition | undefined) {
   const taken: QueueRead[] = [];
   const remove = store.pushHandoff.add(shardOf(workspace), {
@@ -31,7 +34,7 @@ const event = (id: string, label: string, fields: Parameters<typeof publication>
     ...fields,
   });
 
-/** Publishes two events and returns how many wakes of the shard's push queue Redis sent. */
+/** Publishes two events. Returns the number of wakes that Redis then sent for the shard's push queue. */
 async function publishTwo(id: string): Promise<number> {
   let wakes = 0;
   const stop = store.pushQueue.onWake((shard) => (wakes += shard === shardOf({ id }) ? 1 : 0));
@@ -39,7 +42,7 @@ async function publishTwo(id: string): Promise<number> {
     event(id, "a"),
     event(id, "b", { expiresAtMs: 1_800_000_000_000, push: "once", traceparent: "00-a-b-01" }),
   ]);
-  // A wake travels on another connection, and this call makes Redis send the wakes before its answer.
+  // Wakes arrive over another connection. Redis sends them before it answers this call.
   await store.redis.command("", ["PING"]);
   await new Promise((resolve) => setTimeout(resolve, 50));
   stop();
@@ -49,7 +52,7 @@ async function publishTwo(id: string): Promise<number> {
 /** Returns the events in a form that `toEqual` compares byte for byte. */
 const plain = (pushes: readonly QueuedPush[]) => pushes.map((push) => ({ ...push }));
 
-test("a core that has read the push queue takes its own events, exactly as a read would return them", async () => {
+test("a core that has read the whole push queue takes the events that it publishes, in the form in which a read returns them", async () => {
   const workspace = await addPushed();
   const { taken } = takeAt(workspace, () => ({ token: TOKEN, after: undefined }));
   await keepLease(shardOf(workspace));
@@ -63,7 +66,7 @@ test("a core that has read the push queue takes its own events, exactly as a rea
   ]);
 });
 
-test("events after the position are left in the queue, and Redis wakes the cores", async () => {
+test("if the queue contains events after the taker's position, new events are left in the queue, and Redis wakes the cores", async () => {
   const workspace = await addPushed();
   await keepLease(shardOf(workspace));
   await publishTwo(workspace.id);
@@ -108,7 +111,7 @@ test("only queued events are taken", async () => {
   expect(taken.flatMap(({ pushes }) => pushes.map(({ eventId }) => eventId))).toEqual(["evt_queued"]);
 });
 
-test("the taker reads the queue when the answer of a call is lost", async () => {
+test("the taker reads the queue if the answer to a call of Redis's functions is lost", async () => {
   const looks: string[] = [];
   const taker = {
     position: () => undefined,

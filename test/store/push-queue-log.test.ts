@@ -31,7 +31,7 @@ const delivery = (attempt: number): Delivery => ({
 
 const publish = ({ workspace }: WorkspaceRecord, label: string) =>
   store.outboundEvents.publish(publication(workspace.id, label));
-/** Polls. From "latest", the default, the page is empty. From "oldest", it contains all held events. */
+/** Polls. The page is empty if `from` is "latest", the default. It contains all held events if `from` is "oldest". */
 const poll = (record: WorkspaceRecord, from: "latest" | "oldest" = "latest", of = store) =>
   readPage(of, { record, page: { start: { from }, limit: 100 } });
 /** Waits for the next millisecond, because lines of polls and pushes in the same millisecond have no defined order. */
@@ -57,7 +57,7 @@ async function setUrl({ workspace }: WorkspaceRecord, targetUrl: string): Promis
 }
 
 // contract: poll-is-delivery
-test("successive empty polls share one line of the log, until a poll with events, a push, a change of mode or a pause in polling", async () => {
+test("successive empty polls share one line of the log; a poll with events, a push, a change of mode or a pause begins a new line", async () => {
   const record = await addWorkspace(store);
   for (let i = 0; i < 3; i++) await poll(record);
   expect(told(await log(record))).toEqual([[3, 0]]);
@@ -92,7 +92,7 @@ test("successive empty polls share one line of the log, until a poll with events
   expect(pages).toEqual(lines);
 });
 
-test("a watch reads the lines that are new or have changed since its last read; a line of polls keeps its id when it grows", async () => {
+test("a watch reads the lines that are new or have changed since its last read; a line of polls keeps its id when more polls are added", async () => {
   const record = await addWorkspace(store);
   const { id } = record.workspace;
   await store.deliveryLog.append(id, delivery(1));
@@ -222,7 +222,7 @@ test("a workspace that polls every 2 s without events takes at most 2 KB in Redi
   expect(await store.pollWatch.health(id)).toMatchObject({ lastPollAtMs: lastAtMs });
 });
 
-test("a text that the library cannot decode stops neither the log nor the watch of the shard", async () => {
+test("a text that Redis's functions cannot decode does not prevent reading the log, or finding the failing workspaces of the shard", async () => {
   const record = await addWorkspace(store, { targetUrl: "https://bridge.example/events" });
   const { id } = record.workspace;
   const summary = { channel: "general", userId: "", messageId: "msg_1", text: "half a character: \ud83d" };

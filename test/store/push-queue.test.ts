@@ -134,7 +134,7 @@ test("an event stays queued while it is retried; an attempt that is recorded twi
   expect(await texts(store, "KEYS", `${prefixOf(store, workspace.id)}:tries`)).toEqual([]);
 });
 
-test("without the lease, nothing is read or recorded; in a batch, only outcomes from the holder of the lease are recorded", async () => {
+test("a core without the lease cannot read the queue or record outcomes; in a batch, only outcomes from the lease's holder are recorded", async () => {
   const workspace = await addPushed();
   const [a, b] = [await queue(workspace, "a"), await queue(workspace, "b")];
   const most = { events: 1, bytes: 1 };
@@ -153,7 +153,7 @@ test("without the lease, nothing is read or recorded; in a batch, only outcomes 
 describe("an event that is queued when the target URL is cleared", () => {
   const update = { type: "message.update" } as const;
 
-  test("is held with its content, under a new and higher sequence", async () => {
+  test("a queued event is held with the same content, under a new and higher sequence", async () => {
     const workspace = await addPushed();
     const push = await queue(workspace, "queued");
     await change(workspace, { targetUrl: "" });
@@ -166,7 +166,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await logged(workspace)).toEqual([]);
   });
 
-  test("is held in the order of the queue, even if it is an update, unless a different event was held in the meantime", async () => {
+  test("queued events, even updates, are held in the order of the queue, unless a different event was held in the meantime", async () => {
     const workspace = await addPushed();
     const labels = ["card", "question", "answer"];
     const queued = [];
@@ -176,7 +176,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await heldEvents(store, workspace.id)).toMatchObject(labels.map((label) => ({ label })));
   });
 
-  test("is dropped and logged if it is an update and could undo a later event that is already held", async () => {
+  test("a queued update is dropped and logged if it could undo a later event that is already held", async () => {
     const workspace = await addPushed();
     const [create, old] = [await queue(workspace, "card"), await queue(workspace, "question", update)];
     await change(workspace, { targetUrl: "" });
@@ -188,7 +188,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await queueOf(workspace)).toEqual([]);
   });
 
-  test("is dropped and logged if the workspace is disconnected before the event is held", async () => {
+  test("a queued event is dropped and logged if the workspace is disconnected before the event is held", async () => {
     const workspace = await addPushed();
     const old = await queue(workspace, "a", update);
     await change(workspace, { targetUrl: "", connected: false });
@@ -199,7 +199,7 @@ describe("an event that is queued when the target URL is cleared", () => {
     expect(await queueOf(workspace)).toEqual([]);
   });
 
-  test("stays queued if the workspace has a target URL again", async () => {
+  test("a queued event stays queued if the workspace has a target URL again", async () => {
     const workspace = await addPushed();
     const push = await queue(workspace, "x");
     expect(await record(push, "hold")).toBe("pushed");

@@ -17,11 +17,11 @@ const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
 
 const store = testStore();
-// Another test store would load the functions again, with a running clock, so no test in this file opens one.
+// No test in this file opens another store, because that store would load the functions again and start their clock.
 const clock = testClock(store);
 const { addPushed, fail, sendAgain } = pushQueueOf(store);
 
-/** Lets time pass for the functions and for the expiries of all keys. */
+/** Advances the clock of the functions, and shortens the time until each key expires. */
 async function pass(us: number): Promise<void> {
   await clock.pass(us);
   const script = `
@@ -36,7 +36,7 @@ const linesOf = (workspaceId: string, name: string): Promise<readonly string[]> 
   texts(store, "LRANGE", keyOf(store, workspaceId, name), "0", "-1");
 const daysSince = (ms: string | undefined): number => (clock.us / 1_000 - Number(ms)) / (DAY_US / 1_000);
 
-/** Refuses a request of the workspace. */
+/** Records a refused request of the workspace. */
 async function refuse(workspaceId: string, kind: "signature" | "not-json", address: string): Promise<void> {
   const { refusedRequests, close } = createRequestCounts(store.functions, store.keys);
   const request = { kind, atMs: clock.us / 1_000, method: "POST", address } as const;
@@ -45,7 +45,7 @@ async function refuse(workspaceId: string, kind: "signature" | "not-json", addre
 }
 
 // time: controlled
-test("the sample of a refused request is deleted after 24 hours, although later requests of other kinds are refused", async () => {
+test("the sample of a refused request is deleted after 24 hours, even if requests of other kinds were refused later", async () => {
   const { id } = (await addWorkspace(store)).workspace;
   await refuse(id, "signature", "203.0.113.9");
   await pass(23 * HOUR_US);
@@ -59,7 +59,7 @@ test("the sample of a refused request is deleted after 24 hours, although later 
 });
 
 // time: controlled
-test("the list of events that were sent again loses its old lines, although events are sent again all the time", async () => {
+test("old lines of the list of events that were sent again are deleted, even if operators keep sending events again", async () => {
   const workspace = await addPushed();
   for (let i = 0; i < 6; i++) {
     await fail(workspace, `event ${i}`);
@@ -73,7 +73,7 @@ test("the list of events that were sent again loses its old lines, although even
 });
 
 // time: controlled
-test("the log of polls loses its old lines, although the bridge polls all the time", async () => {
+test("old lines of the log of polls are deleted, even if the bridge keeps polling", async () => {
   const { workspace } = await addWorkspace(store);
   for (let i = 0; i < 6; i++) {
     await store.outboundEvents.publish(publication(workspace.id, `event ${i}`));

@@ -21,7 +21,7 @@ function clientOf({ sealedEntries }: TestStore): SealedClient {
   };
 }
 
-/** Returns the sessions of an edge that asks core each time. */
+/** Returns the sessions of an edge that never answers from its cache: each call reaches core. */
 function sessionsOfEdge() {
   let ms = 0;
   return createSessions(clientOf(store), () => (ms += 10_000));
@@ -40,14 +40,14 @@ const clear = () =>
   );
 beforeEach(clear);
 
-/** Passes time: sets the clock of the functions, and the expiry of the keys, ahead. */
+/** Advances the clock of the functions, and shortens the time until the sessions expire. */
 async function pass(us: number): Promise<void> {
   await clock.pass(us);
   await ageSessions(store.redis, us / 1_000);
 }
 
 // time: controlled
-describe("past its share, a token loses only its own least recently used sessions and oldest sign-in links:", () => {
+describe("a token that exceeds its share loses only its own least recently used sessions and oldest sign-in links:", () => {
   test.each<[share: string, sessions: number, links: number, described: Described]>([
     ["an unlimited token has 500 sessions and 50 links", 500, 50, ofToken("ann")],
     ["a token that is limited to workspaces has 100 sessions and 10 links", 100, 10, ofToken("eve", ["w"])],
@@ -81,7 +81,7 @@ describe("past its share, a token loses only its own least recently used session
   });
 });
 
-test("all edges together keep at most 1,000 sessions and 100 links; further tokens are then refused, and no session ends", async () => {
+test("all edges together keep at most 1,000 sessions and 100 links; at that bound, other tokens are refused, and no session ends", async () => {
   const [one, other] = [sessionsOfEdge(), sessionsOfEdge()];
   const both = [ofToken("ann"), ofToken("bob")];
   const begun: Awaited<ReturnType<typeof one.begin>>[] = [];
@@ -115,7 +115,7 @@ test("a session ends after two hours without use, and after twelve hours in any 
 });
 
 // time: controlled
-test("sessions that have ended by themselves do not count", async () => {
+test("sessions that have expired do not count toward a token's share", async () => {
   const { begin, find, use } = sessionsOfEdge();
   const eve = ofToken("eve", ["w"]);
   const first = await begin("first", eve);
@@ -127,13 +127,13 @@ test("sessions that have ended by themselves do not count", async () => {
   const kept = await begin("kept", eve);
   await pass(HOUR_US / 2);
   await use(first?.id ?? "");
-  // The first session has been used more recently, but ends now.
+  // The first session was used more recently, but it ends now.
   await pass(HOUR_US);
   for (let i = 1; i < 100; i++) await begin("t", eve);
   expect((await find(kept?.id ?? ""))?.token).toBe("kept");
 });
 
-test("a link works once, even if several edges take it at the same time", async () => {
+test("a sign-in link works only once, even if several edges use it at the same time", async () => {
   const edges = Array.from({ length: 5 }, sessionsOfEdge);
   const made = await edges[0]?.makeCode("the token", ofToken("ann"));
   const taken = await Promise.all(edges.map((edge) => edge.takeCode(made?.code ?? "")));
@@ -141,7 +141,7 @@ test("a link works once, even if several edges take it at the same time", async 
   expect(await edges[0]?.tokenOf(made?.code ?? "")).toBeUndefined();
 });
 
-test("a session that signed out at one edge has ended at all edges", async () => {
+test("a session that is signed out at one edge has ended at all edges", async () => {
   const [one, other] = [sessionsOfEdge(), sessionsOfEdge()];
   const begun = await one.begin("a", ofToken("ann"));
   const secret = begun?.id ?? "";
@@ -154,7 +154,7 @@ test("a session that signed out at one edge has ended at all edges", async () =>
   expect(await texts(store, "KEYS", SEALED_KEYS)).toEqual([]);
 });
 
-test("an edge asks core about a session at most once in two seconds, but always about the first use", async () => {
+test("an edge asks core about a session at most once in two seconds, but always tells core about the first use", async () => {
   let [nowMs, calls] = [0, 0];
   const client = clientOf(store);
   const sessions = createSessions(
@@ -175,13 +175,13 @@ test("an edge asks core about a session at most once in two seconds, but always 
   nowMs += 2_000;
   expect((await askMany()).map((session) => session?.token)).toEqual(Array(5).fill("a"));
   expect(calls).toBe(1);
-  // The calls so far did not count as use, so the next use must reach core.
+  // The calls so far did not use the session, so core must learn of the first use.
   await sessions.use(secret);
   await sessions.use(secret);
   expect(calls).toBe(2);
 });
 
-test("what Redis stores of a session contains neither the token nor the secret of the cookie", async () => {
+test("the data of a session in Redis contains neither the token nor the secret of the cookie", async () => {
   const token = "an-operators-secret-token";
   const begun = await sessionsOfEdge().begin(token, ofToken("ann"));
   const keys = await texts(store, "KEYS", "*");
@@ -196,7 +196,7 @@ test("what Redis stores of a session contains neither the token nor the secret o
   expect(dump.filter((each) => each.includes(":sealed:"))).toHaveLength(2);
 });
 
-test("an entry that another secret has sealed is not a session", async () => {
+test("an entry that was sealed with another secret is not accepted as a session", async () => {
   const { begin, find } = sessionsOfEdge();
   const begun = await begin("a", ofToken("ann"));
   const [mine, theirs] = [sealOf("session", begun?.id ?? ""), sealOf("session", "x".repeat(43))];

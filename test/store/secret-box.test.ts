@@ -30,20 +30,20 @@ test("sealed text does not open if any byte is changed, or if the text is trunca
   );
 });
 
-test("sealed text opens only in its own context", () => {
+test("sealed text can be opened only with the context with which it was sealed", () => {
   const sealed = box.seal("a secret", "workspace 1");
   expect(box.open(sealed, "workspace 2")).toBeUndefined();
   expect(box.open(sealed, "")).toBeUndefined();
 });
 
-test("a different key does not open sealed text, and sealed text contains the fingerprint of its own key", () => {
+test("a different key cannot open sealed text, and sealed text contains the fingerprint of the key that sealed it", () => {
   const sealed = box.seal("a secret", "w");
   expect(createSecretBox([key("b")]).open(sealed, "w")).toBeUndefined();
   expect(fingerprintOf(sealed)).toBe(box.newest);
   expect(fingerprintOf(sealed)).not.toBe(createSecretBox([key("b")]).newest);
 });
 
-test("in a list of keys, the first key seals, and every key opens", () => {
+test("with a list of keys, the first key seals text, and every key can open text", () => {
   const rotated = createSecretBox([key("b"), key("a")]);
   expect(rotated.open(box.seal("older", "w"), "w")).toBe("older");
   const newer = rotated.seal("newer", "w");

@@ -27,7 +27,7 @@ async function reEncryptAll(before: () => Promise<void> = async () => undefined)
   return changed;
 }
 
-/** Opens a store that has only the new key. */
+/** Calls `use` with a store that has only the new key. */
 async function withNewKey(use: (alone: TestStore) => Promise<void>): Promise<void> {
   const alone = await openTestStore(store.redisUrl, { secretBox: createSecretBox([newKey]) });
   try {
@@ -37,7 +37,7 @@ async function withNewKey(use: (alone: TestStore) => Promise<void>): Promise<voi
   }
 }
 
-test("a secret that is rotated while its workspace is re-encrypted is kept, and is encrypted with the newest key", async () => {
+test("if a secret is rotated while its workspace is re-encrypted, the new secret is kept, and is encrypted with the newest key", async () => {
   const { workspace, version } = await addWorkspace(store);
   const secrets = [createSigningSecret("rotated meanwhile", store.now())];
   let isFirst = true;

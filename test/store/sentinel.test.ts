@@ -46,8 +46,8 @@ async function servers(): Promise<readonly [master: RedisNode, replica: RedisNod
 const publish = async () => sequenceOf(await store.outboundEvents.publish(publication(id, "event")));
 
 /**
- * Returns the server that the test's own connection uses. This connection and the store's connection follow failovers
- * separately.
+ * Returns the server that the test's own connection uses. After a failover, this connection and the store's connection
+ * switch servers independently.
  */
 async function used(): Promise<string> {
   const [answer] = await store.redis.everywhere(["PING"]);
@@ -62,7 +62,7 @@ async function untilUsed(server: RedisNode): Promise<void> {
   await until("the new master is used", async () => (await used().catch(unlessAway)) === server.name);
 }
 
-/** Waits until the test's own connection uses the new master, and the new master has a newly published event. */
+/** Waits until the test's own connection uses the new master, and the new master contains a newly published event. */
 async function untilPublished(master: RedisNode): Promise<void> {
   await untilUsed(master);
   const held = `${prefixOf(store, id)}:held:${id}`;
@@ -114,7 +114,7 @@ test("after a failover by an operator, the store uses the new master, sequences 
   expect(page?.ids).toEqual(listed.ids);
 });
 
-test("after a master crashes, the store is unavailable until the replica takes over, and does not use the old master again", async () => {
+test("after a master crashes, the store is unavailable until the replica takes over, and never uses the old master again", async () => {
   const [dead, next] = await servers();
   await killFollowed(dead, next);
   await expect(publish()).rejects.toBeInstanceOf(StoreUnavailable);
@@ -139,7 +139,7 @@ test("when a master hangs, the store switches to the replica that takes over", a
   await untilUsed(next);
 });
 
-test("a connection reports that the sentinels do not know the name of the master, and opens as soon as they do", async () => {
+test("a connection reports that the sentinels do not know the name of the master, and opens as soon as they know it", async () => {
   const errors: string[] = [];
   let isOpen = false;
   const url = watched.url.replace("/events?", "/nobody?");

@@ -40,7 +40,7 @@ test("a command fails with a TypeError if an argument cannot be sent, and the co
   expect(await store.redis.command("", ["GET", "no such key"])).toBeNull();
 });
 
-test("a core that starts does not load functions that Redis has, because that would reset the rate limits", async () => {
+test("a starting core does not load functions that Redis already has, because loading them would reset the rate limits", async () => {
   const loads = async () => /^cmdstat_function\|load:calls=(\d+)/m.exec(await commandStats())?.[1];
   const commandStats = async () => asText(await store.redis.command("", ["INFO", "commandstats"]));
   const before = await loads();
@@ -56,7 +56,7 @@ describe("functions that a Redis server has lost", () => {
     return functions.call("read_mail", store.keys.prefix(0), ["10", "-"]);
   }
 
-  test("are loaded again by the next call", async () => {
+  test("functions that a server has lost are loaded again by the next call", async () => {
     const record = await addWorkspace(store);
     const { id } = record.workspace;
     await store.redis.command("", ["FUNCTION", "FLUSH"]);
@@ -71,26 +71,30 @@ describe("functions that a Redis server has lost", () => {
     expect(asList(await store.redis.command("", ["FUNCTION", "LIST"]))).toHaveLength(1);
   });
 
-  test("do not prevent calls to another server that has them", async () => {
+  test("functions that a server has lost do not prevent calls to another server that still has the functions", async () => {
     expect(await readWith(new StoreUnavailable("another master is unavailable"))).toEqual([]);
   });
 
   test.each([
     ["a master is unavailable", new StoreUnavailable("the master is unavailable")],
     ["Redis rejects them", new ErrorReply("ERR not now")],
-  ])("make the store unavailable if they cannot be loaded because %s", async (_why, why) => {
-    await store.redis.command("", ["FUNCTION", "FLUSH"]);
-    const refused = readWith(why);
-    await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
-    await expect(refused).rejects.toMatchObject({ cause: why });
-    expect(await store.functions.call("read_mail", store.keys.prefix(0), ["10", "-"])).toEqual([]);
-  });
+  ])(
+    "functions that a server has lost make the store unavailable if they cannot be loaded because %s",
+    async (_why, why) => {
+      await store.redis.command("", ["FUNCTION", "FLUSH"]);
+      const refused = readWith(why);
+      await expect(refused).rejects.toBeInstanceOf(StoreUnavailable);
+      await expect(refused).rejects.toMatchObject({ cause: why });
+      expect(await store.functions.call("read_mail", store.keys.prefix(0), ["10", "-"])).toEqual([]);
+    },
+  );
 });
 
 test("a connection has at most 10,000 commands in progress, and the next command fails with StoreUnavailable", async () => {
   const ping = (): Promise<unknown> => store.redis.command("", ["PING"]);
   const asked = await Promise.allSettled(Array.from({ length: 10_001 }, ping));
-  // On a busy machine, some answers are late. A ping of the connection itself may be one of the 10,000 commands.
+  // On a busy machine, some answers are late. The connection sends pings itself, so one of the 10,000 commands may be
+  // its own.
   const refused = asked.flatMap((each, i) =>
     "reason" in each && !/in time/.test(String(each.reason)) ? [[i, each.reason as unknown] as const] : [],
   );

@@ -41,7 +41,7 @@ async function readFields({ id }: Workspace): Promise<Readonly<Record<string, st
   delete fields.facts;
   for (const name of Object.keys(fields)) expect(STORED_NAMES).toContain(name);
   const facts = await readFacts(store, id);
-  // The sequence of a held event counts as assigned, if it is the higher one.
+  // The last assigned sequence is the higher one of the stored sequence and the sequence of the last held event.
   const sequence = Math.max(Number(fields.sequence ?? 0), facts.held ?? 0);
   const numbers = Object.entries({ ...facts, sequence }).map(([name, value]) => [name, String(value)]);
   return { ...fields, ...(Object.fromEntries(numbers) as Record<string, string>) };
@@ -140,7 +140,7 @@ test("the failures of pushes continue with the state that an older release store
   expect(fields).not.toHaveProperty("alerted");
   expect(fields.warned).toBe(String(faulty));
 
-  // The next `workspace.failing` comes no earlier than OPERATOR_EVENT_EVERY_MS after `warned`.
+  // The next `workspace.failing` event is sent no earlier than OPERATOR_EVENT_EVERY_MS after the time in `warned`.
   const failed = await queue(workspace, "failed");
   const retry = { do: "retry", attempts: 1, firstFailedAtMs: 1 } as const;
   await record(failed, retry, deliveryOf(failed, 1, "timeout"));

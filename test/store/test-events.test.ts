@@ -8,7 +8,7 @@ const startOf = (text: string) => ({ bytes: Buffer.from(text), isTruncated: fals
 const responseOf = async (workspaceId: string, id = "") =>
   (await store.deliveryLog.readEntry(workspaceId, id))?.response;
 
-/** Logs a test event that the bridge rejects, and returns the id of the entry. */
+/** Logs a test event that the bridge has rejected, and returns the id of the log entry. */
 async function logTest(workspaceId: string, label: string): Promise<string> {
   const eventId = `evt_${label}`;
   const envelope = Buffer.from("{}");
@@ -38,7 +38,7 @@ test("the log keeps only the last 20 test events, so test events do not displace
   expect(Number(await store.redis.command(key, ["XLEN", key]))).toBe(21);
 });
 
-test("only the last failed test event is kept, and only if there is room", async () => {
+test("only the last failed test event is kept, and only if the store has room for it", async () => {
   const workspace = await addPushed();
   await fail(workspace, "real0");
   await logTest(workspace.id, "test1");

@@ -145,7 +145,7 @@ async function openHistory() {
   };
 }
 
-/** Returns the states in whose lists the workspace is. */
+/** Returns the states whose lists contain the workspace. */
 async function listedStates(id: string): Promise<readonly WorkspaceState[]> {
   const found: WorkspaceState[] = [];
   for (const state of WORKSPACE_STATES) {
@@ -156,7 +156,7 @@ async function listedStates(id: string): Promise<readonly WorkspaceState[]> {
 }
 
 // time: controlled
-test("for any history, the stored state and the index are what the definition says about the whole history", async () => {
+test("for any history, the stored state and the index match the definition of the states, applied to the whole history", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       const history = await openHistory();
@@ -165,7 +165,8 @@ test("for any history, the stored state and the index are what the definition sa
         await history.run(made);
         if (made.do === "step-back") isSteppedBack = true;
         const defined = await history.definedState();
-        // After a step back of the clock, states may have ended too early: reading them corrects the index.
+        // After the clock has stepped back, the index may contain states that ended too early. Reading the states
+        // corrects it.
         if (!isSteppedBack) expect(await listedStates(history.id)).toEqual([defined]);
         const [standing] = await store.workspaceStates.read([history.id]);
         expect(standing?.state).toBe(defined);

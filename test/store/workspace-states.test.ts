@@ -26,7 +26,7 @@ const PUSH = { targetUrl: "https://bridge.example/events" };
 const ALL = new Set(WORKSPACE_STATES);
 const NONE = Object.fromEntries(WORKSPACE_STATES.map((state) => [state, 0]));
 
-// Each test has an empty index.
+// Each test starts with an empty index of states.
 afterEach(async () => {
   const page = await store.workspaceStates.list(1_000, undefined, ALL);
   for (const id of page?.ids ?? []) {
@@ -67,7 +67,7 @@ async function listed(at: TestStore = store): Promise<readonly string[]> {
 }
 
 // time: controlled
-test("the list has the failing workspaces first, the newest outage first; then the other states by urgency, the newest workspace first", async () => {
+test("the list begins with the failing workspaces, newest outage first; the other states follow by urgency, newest workspace first", async () => {
   const native = await add({ platform: "native", connected: false, secrets: [] });
   const disconnected = await add({ connected: false });
   const [older, newer] = [await add({ createdAtMs: 1_000 }), await add({ createdAtMs: 2_000 })];
@@ -129,12 +129,13 @@ test("the list has the failing workspaces first, the newest outage first; then t
   }
 });
 
-test("a page token is a place: workspaces that keep their state are neither lost nor repeated while others move", async () => {
+test("a page token is a place in the list: workspaces whose state does not change are neither skipped nor repeated while others move", async () => {
   const all = await Promise.all(Array.from({ length: 9 }, (_, i) => addPushed({ createdAtMs: 1_000 + i })));
   const newest = all.toReversed();
   const first = await store.workspaceStates.list(3, undefined, ALL);
   expect(first?.ids).toEqual(newest.slice(0, 3).map(({ id }) => id));
-  // One workspace of the first page and one of the last page begin to fail, and one of the last page is deleted.
+  // One workspace of the first page and one of the last page begin to fail. One workspace of each of these pages is
+  // deleted.
   await log(newest[1] as Workspace, "timeout");
   await log(newest[7] as Workspace, "timeout");
   await store.workspaces.delete(newest[2] as Workspace);
@@ -223,7 +224,7 @@ test.each<
 let seen: WorkspaceState[] = [];
 const note = (state: WorkspaceState): number => seen.push(state);
 
-/** Returns the state in whose list the workspace is. */
+/** Returns the state whose list contains the workspace. */
 async function stateOf({ id }: Workspace): Promise<WorkspaceState> {
   const inLists: WorkspaceState[] = [];
   for (const state of WORKSPACE_STATES) {
@@ -284,7 +285,7 @@ async function logOld({ id }: Workspace, result: Parameters<typeof deliveryOf>[2
 }
 
 // time: controlled
-test("workspaces of an older release are in the list and the counts at once, with the states that their logs say", async () => {
+test("workspaces of an older release are immediately in the list and the counts, with the states that follow from their logs", async () => {
   const polled = await add();
   await poll(polled);
   const unused = await add();
@@ -335,7 +336,7 @@ test("while cores of an older release run, the list stays complete, and the chec
   expect((await store.workspaceStates.list(1, undefined, ALL))?.ids).toEqual([failing.id]);
 });
 
-test("after a crash and a restart of Redis, the index has the same states", async () => {
+test("after a crash and a restart of Redis, the index contains the same states as before", async () => {
   const redis = await startTestRedis(["--appendfsync", "always"]);
   let restarted = await openTestStore(redis.url);
   const workspaces = [await add({}, restarted), await add(PUSH, restarted), await add(PUSH, restarted)];
@@ -355,7 +356,7 @@ test("after a crash and a restart of Redis, the index has the same states", asyn
   await redis.close();
 });
 
-test("a call computes a bounded number of states, however many are due", async () => {
+test("one call recomputes a bounded number of states, however many are due", async () => {
   const turns = `${store.keys.prefix(3)}:turns`;
   const due = async () => Number(await store.redis.command(turns, ["ZCARD", turns]));
   const gone = Array.from({ length: 900 }, (_, i) => ["1", `workspace-${i}`]).flat();
@@ -369,7 +370,7 @@ test("a call computes a bounded number of states, however many are due", async (
   await store.redis.command(turns, ["DEL", turns]);
 });
 
-test("a workspace that does not exist has no state, and is in no list, also for a token that is limited to it", async () => {
+test("a workspace that does not exist has no state and is in no list, not even for a token that is limited to this workspace", async () => {
   const { id } = await add();
   const deleted = "00000000-0000-4000-8000-000000000009";
   expect((await store.workspaceStates.read([deleted, id])).map((standing) => standing.id)).toEqual([id]);
@@ -379,7 +380,7 @@ test("a workspace that does not exist has no state, and is in no list, also for 
   expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(1);
 });
 
-test("an element of the list of all workspaces that has no workspace does not keep the index incomplete", async () => {
+test("the index becomes complete even if the list of all workspaces contains the id of a workspace that does not exist", async () => {
   const { id } = await add();
   const prefix = store.keys.prefixOf(id);
   const all = `${prefix}:all`;
@@ -389,7 +390,7 @@ test("an element of the list of all workspaces that has no workspace does not ke
 });
 
 // time: controlled
-test("a workspace that fails before and after a change of its mode does not keep the start of the outage of the other mode", async () => {
+test("if a workspace fails before and after a change of its mode, the start of its outage is that of the outage in the current mode", async () => {
   const workspace = await addPushed();
   const sinceOf = async () => (await store.workspaceStates.read([workspace.id]))[0];
   await log(workspace, "timeout");

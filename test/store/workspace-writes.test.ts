@@ -14,13 +14,13 @@ import type { Workspaces } from "../../core/ports/workspaces";
 import { addWorkspace, testStore } from "../harness/store";
 
 const store = testStore();
-/** The changes that the operations have reported for core's log. */
+/** Changes that the operations have reported to core's log. */
 const logged: string[] = [];
 beforeEach(() => void logged.splice(0));
 
 interface Loss {
   readonly writes: number;
-  /** Whether the lost writes take effect in Redis: then only their answers are lost. */
+  /** Whether the lost writes take effect in Redis, so that only their answers are lost. */
   readonly isDone: boolean;
   /** Called after each lost write. */
   readonly then?: () => Promise<unknown>;
@@ -101,7 +101,7 @@ test.each([
   },
 );
 
-/** Returns a context that loses the write of a rotation, and renames the workspace before the retry. */
+/** Returns a context that loses the first write of a rotation, and renames the workspace before the retry. */
 function renamedMeanwhile(id: string, isDone: boolean): WorkspaceContext {
   const context = losing({
     writes: 1,
@@ -125,7 +125,7 @@ test("another operation's change is not mistaken for the lost rotation", async (
 });
 
 // time: smoke
-test("a write fails if no retry gets an answer, even if the write took effect, because replicas may not have the change", async () => {
+test("a write fails if no retry gets an answer, even if the write took effect, because the replicas may lack the change", async () => {
   await Promise.all(
     [true, false].map(async (isDone) => {
       const { id } = (await addWorkspace(store)).workspace;

@@ -94,7 +94,7 @@ test("a cached workspace is rejected after another core has changed or deleted i
   }
 });
 
-test("Redis sends a cached workspace to core again, and core decrypts its secrets again, only after a change", async () => {
+test("only after a change does Redis send a cached workspace to core again, and core decrypt its secrets again", async () => {
   const { workspace, version } = await addWorkspace(store);
   const sentFor = async (known: number): Promise<readonly (number | undefined)[]> => {
     const args = [workspace.id, String(known), randomUUID(), "0"];
@@ -115,14 +115,14 @@ test("Redis sends a cached workspace to core again, and core decrypts its secret
   expect(other.workspaces.recall(workspace.id)).toBeUndefined();
 });
 
-test("a workspace whose secrets no key can open is read with the fingerprint of the missing key, and does not prevent other reads", async () => {
+test("if no key can open a workspace's secrets, reading the workspace returns the missing key's fingerprint, and other reads still work", async () => {
   const broken = await addWorkspace(store);
   const sound = await addNeighbour(store, broken);
   const key = keyOf(store, broken.workspace.id, "ws");
   const [record = ""] = await texts(store, "MGET", key);
   await store.redis.command(key, ["SET", key, record.replace(/"sealed":"[0-9a-f]{8}/, '"sealed":"00000000')]);
 
-  // Both workspaces are read by a core that has not cached them.
+  // A core that has not cached the workspaces reads both.
   const ids = [broken, sound].map(({ workspace }) => workspace.id);
   const [ofBroken, ofSound] = await Promise.allSettled(ids.map((id) => other.workspaces.read(id)));
   const secrets = [{ missingKey: "00000000", createdAtMs: broken.workspace.secrets[0]?.createdAtMs }];
@@ -132,7 +132,7 @@ test("a workspace whose secrets no key can open is read with the fingerprint of 
 });
 
 describe("the list of workspaces", () => {
-  test("is newest first across shards, and has the same order for every page size", async () => {
+  test("the list of workspaces is ordered newest first across shards, for every page size", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 25 }),
@@ -161,7 +161,7 @@ describe("the list of workspaces", () => {
     );
   });
 
-  test("of some workspaces has only these workspaces, newest first, for every page size", async () => {
+  test("the list of workspaces contains only the requested workspaces if some are requested, newest first, for every page size", async () => {
     await redisFlush();
     const made = await Promise.all(
       [1, 2, 2, 3, 4].map((createdAtMs) => addWorkspace(store, { createdAtMs })),
@@ -188,7 +188,7 @@ describe("the list of workspaces", () => {
     expect(await store.workspaces.list(1, token)).toBeUndefined();
   });
 
-  test("continues after a workspace that was deleted in the meantime", async () => {
+  test("the list of workspaces continues after a workspace that was deleted in the meantime", async () => {
     await redisFlush();
     const made = await Promise.all([1, 2, 3].map((createdAtMs) => addWorkspace(store, { createdAtMs })));
     const page = await store.workspaces.list(1, undefined);

@@ -72,7 +72,7 @@ test("the addresses of an IPv6 /64 network together have ten times the limit of 
   expect(refused(addressOf(0), 1_000)).toBe(false);
 });
 
-test("an IPv4 address is limited only by its own limit", () => {
+test("an IPv4 address has only its own limit: requests from other addresses of its network do not count", () => {
   const shield = createAddressShield();
   const answers = Array.from({ length: 20 * LIMIT }, (_, i) =>
     shield.refuse(`192.0.${i % 250}.${i % 200}`, 100),
@@ -88,10 +88,10 @@ test("the edge's memory is bounded: the edge forgets an address after requests f
 });
 
 // time: controlled
-test("requests count for one second from when they were sent, even if core's answers are delayed", () => {
+test("a request counts for one second after it was sent, even if core's answer is delayed", () => {
   const shield = createAddressShield();
   for (let i = 0; i < LIMIT - 1; i++) shield.admitted("192.0.2.1", 100 + i);
-  // Core answers the first request last.
+  // Core's answer to the first request arrives last.
   shield.admitted("192.0.2.1", 0);
   expect(shield.refuse("192.0.2.1", 999)).toBe(1);
   expect(shield.refuse("192.0.2.1", 1050)).toBeUndefined();

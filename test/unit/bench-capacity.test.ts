@@ -4,7 +4,7 @@ import { CheckFault } from "../../bench/part";
 import { middleOf, spreadOf } from "../../bench/statistics";
 import { many } from "../harness/for-all";
 
-/** A service that answers at most `capacity` requests per second; its time is simulated. */
+/** A service that answers at most `capacity` requests per second, in simulated time. */
 function simulate(capacity: number) {
   let nowMs = 0;
   const rates: number[] = [];
@@ -19,13 +19,13 @@ function simulate(capacity: number) {
 }
 afterEach(() => jest.restoreAllMocks());
 
-test("the rate doubles until the answers come too slowly, and the capacity is the highest rate of answers", async () => {
+test("the search doubles the rate until answers arrive too slowly; the capacity is the highest rate of answers", async () => {
   const { send, rates } = simulate(700);
   await expect(findCapacity(100, send)).resolves.toBeCloseTo(700);
   expect(rates).toEqual([100, 200, 400, 800]);
 });
 
-test("the capacity is found wherever the search starts", async () => {
+test("the search finds the capacity from any first rate", async () => {
   const property = fc.asyncProperty(
     fc.integer({ min: 100, max: 20_000 }),
     fc.nat(999),
@@ -37,7 +37,7 @@ test("the capacity is found wherever the search starts", async () => {
   await fc.assert(property, { numRuns: many(100) });
 });
 
-test("a service that keeps up with every rate fails the run", async () => {
+test("the search fails if the service keeps up with every rate", async () => {
   await expect(findCapacity(1, simulate(1e9).send)).rejects.toThrow(CheckFault);
 });
 

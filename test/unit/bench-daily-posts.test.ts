@@ -4,12 +4,12 @@ const MB = 1024 * 1024;
 /** 36 hours and 10 minutes, in seconds. */
 const ID_SECONDS = 130_200;
 
-test("if core removes acked events, 512 MB is enough for as many POSTs as their request ids allow", () => {
+test("if core removes acked events, the request ids alone decide how many POSTs fit into 512 MB", () => {
   const { perSecond } = dailyPosts({ emptyBytes: 12 * MB, idBytes: 40, ackedBytes: 0 });
   expect(perSecond).toBeCloseTo((500 * MB) / (40 * ID_SECONDS));
 });
 
-test("an acked event that stays in the logs counts for a day", () => {
+test("an acked event that stays in the logs occupies memory for a day", () => {
   const { perSecond, lines } = dailyPosts({ emptyBytes: 0, idBytes: 51, ackedBytes: 173 });
   expect(perSecond).toBeCloseTo((512 * MB) / (51 * ID_SECONDS + 173 * 86_400));
   expect(lines).toEqual([

@@ -8,7 +8,7 @@ import { CONTRACT_LIMITS } from "../../core/domain/bounds";
 /** The highest load that the benchmark may reach, in requests per second. */
 const REQUESTS_PER_SECOND = 40_000;
 
-test("the processor time that the host took is the eighth value in /proc/stat, or 0 if that value is missing", () => {
+test("the processor time that the host took from the machine is the eighth value in /proc/stat, or 0 if that value is missing", () => {
   const stat = "cpu  10 20 30 40 5 6 7 82 1 2\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
   expect(parseMachineTimes(stat)).toEqual({ total: 200, stolen: 82 });
   for (const text of ["", "cpu 1 2 3", "intr 1 2 3 4 5 6 7 8"])
@@ -25,13 +25,13 @@ describe("the processor time of a process", () => {
     ["the exact time of all its threads", reading(0, { 1: 5, 2: 7 }), reading(0, { 1: 6, 2: 9 }), 3],
     ["also the time of threads that have started", reading(0, { 1: 5 }), reading(0, { 1: 6, 2: 9 }), 10],
     ["counted in ticks if a thread has ended", reading(10, { 1: 5, 2: 7 }), reading(30, { 1: 6 }), 20],
-    ["counted in ticks if the kernel has no exact times", reading(10), reading(30), 20],
+    ["counted in ticks if the kernel does not report exact times", reading(10), reading(30), 20],
   ])("is %s", (_what, from, to, taken) => {
     expect(cpuBetween(from, to)).toBe(taken);
   });
 
   // time: smoke
-  test("agrees with the process's own measurement", async () => {
+  test("the processor time of a process agrees with the process's own measurement", async () => {
     const { result, times } = await withCpu({ us: process.pid }, async () => {
       const before = process.cpuUsage();
       const taken = (): number => {
@@ -41,11 +41,12 @@ describe("the processor time of a process", () => {
       while (taken() < 200_000);
       return taken();
     });
-    // Linux updates the time of a running thread a hundred times a second or more often, so `us` can be slightly too low.
+    // Linux updates the processor time of a running thread at least a hundred times a second, so `us` can be slightly
+    // too low.
     expect(times["us"]).toBeGreaterThanOrEqual(result - 30_000);
   });
 
-  test("is not a number if the process does not exist", async () => {
+  test("the processor time of a process is not a number if the process does not exist", async () => {
     const { times } = await withCpu({ gone: 2 ** 30 }, async () => undefined);
     expect(times).toEqual({ gone: NaN });
   });
@@ -60,7 +61,7 @@ test("the load has enough addresses and workspaces to stay below the rate limits
   expect(WORKSPACES * CONTRACT_LIMITS.workspace).toBeGreaterThan(REQUESTS_PER_SECOND);
 });
 
-test("all requests of the load have the same length, and each request has the address of its workspace", () => {
+test("all requests of the load have the same length, and each contains the address of its workspace", () => {
   const workspaces = numbers.map((number) => ({
     id: `00000000-0000-0000-0000-${String(number).padStart(12, "0")}`,
     secret: "secret",

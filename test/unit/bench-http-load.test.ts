@@ -32,7 +32,7 @@ test("an answer is complete after its last byte, wherever the network splits it"
   });
 });
 
-test("bytes after an answer, an answer without a length and an endless head are errors", () => {
+test("the reader fails on bytes after an answer, an answer without a length, and a head without an end", () => {
   const read = (text: string) => () => readAnswer(newAnswer(), Buffer.from(text), text.length);
   expect(read(`${answerBytes(200, "a").toString()}b`)).toThrow("bytes arrived after an answer");
   expect(read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")).toThrow("no Content-Length");
@@ -60,7 +60,7 @@ describe("a run of load over HTTP", () => {
   afterEach(() => server.closeAllConnections());
   afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-  test("sends each request once and counts every answer, when its requests run out", async () => {
+  test("a run sends each request once and counts every answer, and ends when no request is left", async () => {
     const load = createHttpConnections(origin, 3);
     await load.open();
     const all = Array.from({ length: 50 }, (_, number) => `/${number}`);
@@ -73,7 +73,7 @@ describe("a run of load over HTTP", () => {
     expect(requests.toSorted()).toEqual(all.toSorted());
   });
 
-  test("at a fixed rate, sends each request once, and counts the time for which a request waits", async () => {
+  test("a run at a fixed rate sends each request once, and includes a request's waiting time in its latency", async () => {
     const load = createHttpConnections(origin, 1);
     await load.open();
     const all = Array.from({ length: 20 }, (_, number) => `/${number}`);
@@ -89,7 +89,7 @@ describe("a run of load over HTTP", () => {
   });
 
   // time: smoke
-  test("ends after its time, with an answer to every request", async () => {
+  test("a run ends after the given time, when every request is answered", async () => {
     const load = createHttpConnections(origin, 2);
     await load.open();
     const { count } = await load.run(0.05, (connection) => request(`/${connection}`));
@@ -97,7 +97,7 @@ describe("a run of load over HTTP", () => {
     expect(new Set(requests)).toEqual(new Set(["/0", "/1"]));
   });
 
-  test("fails if an answer is not a 2xx or has another length, or if the server closes a connection", async () => {
+  test("a run fails if an answer is not a 2xx or has another length, or if the server closes a connection", async () => {
     const run = async (bytes?: number) => {
       const load = createHttpConnections(origin, 1);
       await load.open();
@@ -111,7 +111,7 @@ describe("a run of load over HTTP", () => {
     await expect(run()).rejects.toThrow("closed a connection");
   });
 
-  test("opens the connections again that the server has closed", async () => {
+  test("a run reopens the connections that the server has closed", async () => {
     const load = createHttpConnections(origin, 1);
     const run = async () => {
       await load.open();

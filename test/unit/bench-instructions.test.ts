@@ -35,7 +35,7 @@ function writePerf(script: string): string {
 
 afterAll(() => scope.close());
 
-test("only the instructions of the slices are counted, for all processes of a side", async () => {
+test("the benchmark counts instructions only during its slices, in all processes of the measured side", async () => {
   const perf = writePerf(FAKE_PERF);
   expect(countsInstructions(perf)).toBe(true);
   const counter = await countInstructions(scope, { core: 11, redis: 22 }, perf);
@@ -47,7 +47,7 @@ test("only the instructions of the slices are counted, for all processes of a si
   expect(await counter.stop()).toBe(3_000);
 });
 
-test("a machine without perf, or without a counter of instructions, does not count instructions", () => {
+test("the benchmark does not count instructions on a machine without perf or without a counter of instructions", () => {
   expect(countsInstructions(join(scope.folder, "missing"))).toBe(false);
   const perf = writePerf("#!/bin/sh\necho '<not supported>;;instructions:u;0;100.00;;' >&2\n");
   expect(countsInstructions(perf)).toBe(false);

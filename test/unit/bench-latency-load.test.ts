@@ -53,7 +53,7 @@ describe("unary calls with little work", () => {
   });
   afterEach(() => server.forceShutdown());
 
-  test("the server gets each message and the token, also when the messages exceed a window together", async () => {
+  test("the server gets each message with the token, even if the messages together exceed a window", async () => {
     const call = createUnaryCalls(address, PATH, "a-token");
     const messages = Array.from({ length: 400 }, (_, number) => `${number} ${"x".repeat(number * 10)}`);
     await Promise.all(messages.map((message) => call(Buffer.from(message))));
@@ -61,13 +61,13 @@ describe("unary calls with little work", () => {
     expect(new Set(kept.map(({ authorization }) => authorization))).toEqual(new Set(["Bearer a-token"]));
   });
 
-  test("a call also ends with another status, and a message larger than a window is an error", async () => {
+  test("a call also resolves if its status is an error, and a message that is larger than a window is rejected", async () => {
     const call = createUnaryCalls(address, PATH, "a-token");
     await call(Buffer.from("refuse"));
     await expect(call(Buffer.alloc(65_536))).rejects.toThrow("too large for a window");
   });
 
-  test("a call after the server closed the connection uses a new connection, and a call on a closed one fails", async () => {
+  test("a call on a connection that the server has closed fails, and a later call opens a new connection", async () => {
     const call = createUnaryCalls(address, PATH, "a-token");
     await call(Buffer.from("before"));
     const port = Number(address.split(":")[1]);
@@ -96,7 +96,7 @@ describe("a receiver with little work", () => {
     ca.close();
   });
 
-  test("answers requests one after another over one connection, with the chosen status", async () => {
+  test("the receiver answers requests one after another over one connection, with the chosen status", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const options: RequestOptions = {
       host: HOST,
@@ -126,7 +126,7 @@ describe("a receiver with little work", () => {
     agent.destroy();
   });
 
-  test("closes a connection whose bytes are not one request with a length", async () => {
+  test("the receiver closes a connection that sends anything but a request with a Content-Length", async () => {
     for (const bytes of ["POST / HTTP/1.1\r\nHost: x\r\n\r\n", "x".repeat(9_000)]) {
       const socket = connect({ host: HOST, port, ca: ca.cert });
       socket.write(bytes);

@@ -7,7 +7,7 @@ import { forAll } from "../harness/for-all";
 
 const times = fc.array(fc.double({ min: 1, max: 1_000, noNaN: true }), { minLength: 1, maxLength: 5 });
 
-test("a figure keeps to its limit if it is equal to the limit or better", () => {
+test("a figure meets its limit if it is equal to the limit or better", () => {
   const speeds = { workMs: [100, 105], memoryMs: [20, 22, 40, 21, 20], costs: [1.9, 2, 2, 2.1, 5] };
   expect([1.9, 2, 2.01].map((cost) => isMet(cost, { atMost: 2 }, speeds))).toEqual(["yes", "yes", "no"]);
   const withoutSlices = { workMs: [100, 95], memoryMs: [], costs: [] };
@@ -18,7 +18,7 @@ test("a figure keeps to its limit if it is equal to the limit or better", () => 
   ]);
 });
 
-test("if the machine's speed changed by more than a tenth, it is unknown whether a figure keeps to its limit", () => {
+test("if the machine's speed changed by more than a tenth, it is unknown whether a figure meets its limit", () => {
   const why = "unknown (the machine's speed changed by 14 %)";
   for (const workMs of [
     [100, 114],
@@ -28,13 +28,13 @@ test("if the machine's speed changed by more than a tenth, it is unknown whether
     expect(isMet(1, { atMost: 2 }, { workMs, memoryMs: [20, 20], costs: [1] })).toBe(why);
 });
 
-test("if the memory was slow for half of the time, it is unknown whether a figure keeps to its limit", () => {
+test("if the memory was slow for half of the time, it is unknown whether a figure meets its limit", () => {
   const speeds = { workMs: [100, 100], memoryMs: [20, 28, 27, 20, 30], costs: [1] };
   const met = isMet(1, { atMost: 2 }, speeds);
   expect(met).toBe("unknown (half of the time, the memory was at least 35 % slower than at its fastest)");
 });
 
-test("if half of the costs are far from each other, it is unknown whether their median keeps to its limit", () => {
+test("if a quartile of the costs is far from their median, it is unknown whether the median meets its limit", () => {
   const steady = { workMs: [100, 100], memoryMs: [20, 20] };
   const metBy = (costs: readonly number[]) => isMet(1, { atMost: 2 }, { ...steady, costs });
   expect(metBy([0.5, 0.91, 1, 1.09, 3])).toBe("yes");
@@ -42,7 +42,7 @@ test("if half of the costs are far from each other, it is unknown whether their 
   expect(metBy([0.5, 0.95, 1, 1.3, 3])).toBe("unknown (a quartile is 30 % from the median)");
 });
 
-test("the timed reads from memory visit each line of the cache before they visit one again", () => {
+test("the timed reads from memory visit every cache line before they visit any of them again", () => {
   forAll(fc.integer({ min: 2, max: 300 }), (lines) => {
     const places = cycleOfPlaces(lines);
     const visited = new Set<number>();
@@ -51,7 +51,7 @@ test("the timed reads from memory visit each line of the cache before they visit
   });
 });
 
-test("the change of the speed does not depend on the order or the unit of the times", () => {
+test("the calculated change of speed does not depend on the order or the unit of the times", () => {
   forAll(times, fc.double({ min: 0.1, max: 10, noNaN: true }), (all, factor) => {
     const change = speedChange(all);
     expect(change).toBeGreaterThanOrEqual(0);
@@ -60,7 +60,7 @@ test("the change of the speed does not depend on the order or the unit of the ti
   });
 });
 
-test("the benchmark's page has the limits that the benchmark checks", () => {
+test("the page about the benchmark lists the limits that the benchmark checks", () => {
   const page = readFileSync(join(__dirname, "../../bench/README.md"), "utf8");
   for (const [part, limit] of Object.entries(LIMITS)) {
     const value = "atMost" in limit ? limit.atMost : limit.atLeast;

@@ -14,25 +14,25 @@ const outcomes = (latencies: Partial<Record<Kind, readonly number[]>>): Outcomes
 const times = (count: number, ms: number): readonly number[] => Array<number>(count).fill(ms);
 
 describe("the slowdown by an attack", () => {
-  test("compares the p99 of all calls, each divided by the median of its kind without the attack", () => {
+  test("the slowdown compares the p99 with and without the attack; each call is first divided by the median of its kind without the attack", () => {
     const alone = outcomes({ post: times(200, 10), poll: times(200, 2), page: times(100, 50) });
     const beside = outcomes({ post: times(200, 10), poll: times(200, 8), page: times(100, 60) });
     const worst = { kind: "poll", aloneMs: 2, besideMs: 8 };
     expect(slowdownOf(alone, beside)).toEqual({ ratio: 4, worst });
   });
 
-  test("divides by a p99 that includes the slow calls without the attack", () => {
+  test("the slowdown is relative to the p99 without the attack, which includes slow calls", () => {
     const calls = outcomes({ post: [...times(90, 10), ...times(10, 50)] });
     expect(slowdownOf(calls, outcomes({ post: times(100, 100) })).ratio).toBe(2);
   });
 
-  test("never names a rare kind of call as the worst", () => {
+  test("a kind of call with few calls is never named as the worst kind", () => {
     const alone = outcomes({ post: times(100, 10), "sign in": times(19, 1) });
     const beside = outcomes({ post: times(100, 11), "sign in": times(19, 100) });
     expect(slowdownOf(alone, beside)).toMatchObject({ ratio: 100, worst: { kind: "post" } });
   });
 
-  test("is infinite if no call of a kind was accepted during the attack", () => {
+  test("the slowdown is infinite if no call of a kind was accepted during the attack", () => {
     const alone = outcomes({ post: times(100, 10), watch: times(20, 10) });
     const beside = outcomes({ post: times(100, 90), watch: [] });
     expect(slowdownOf(alone, beside)).toMatchObject({ ratio: Infinity, worst: { kind: "watch" } });

@@ -12,7 +12,7 @@ const pair = (rate: number, cost: number) => pairOf(figures(rate, cost), figures
 
 const values = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 50 });
 
-test("a benchmark's last line has the median and the quartiles of the costs of its pairs, and the median ratio", () => {
+test("a benchmark's last line shows the median and the quartiles of its pairs' costs, and the median ratio", () => {
   const pairs = [pair(50, 3.25), pair(40, 4), pair(30, 2.5), pair(20, 2), pair(60, 5)];
   const { figure, lastLine, raw } = resultOf({ pairs }, { of: 1 });
   expect(lastLine).toBe("cost=3.250 q1=2.500 q3=4.000 ratio=0.400");
@@ -21,7 +21,7 @@ test("a benchmark's last line has the median and the quartiles of the costs of i
   expect(raw).toMatchObject({ of: 1, slices: pairs, medians });
 });
 
-test("half of the values lie between the outer quartiles, whatever their order", () => {
+test("half of the values lie between the first and the third quartile, whatever the order of the values", () => {
   forAll(values, (all) => {
     const [q1, q2, q3] = quartilesOf(all);
     const sorted = all.toSorted((a, b) => a - b);
@@ -34,11 +34,11 @@ test("half of the values lie between the outer quartiles, whatever their order",
   });
 });
 
-test("there is no median of no values", () => {
+test("the median of an empty list is not a number", () => {
   expect(median([])).toBeNaN();
 });
 
-test("a machine whose speed changes from pair to pair does not change the cost", () => {
+test("the cost stays the same if the machine's speed changes from pair to pair", () => {
   const speeds = fc.array(fc.double({ min: 0.1, max: 10, noNaN: true }), { minLength: 1, maxLength: 40 });
   forAll(speeds, fc.double({ min: 0.5, max: 8, noNaN: true }), (slowness, cost) => {
     const pairs = slowness.map((by) =>
@@ -51,7 +51,7 @@ test("a machine whose speed changes from pair to pair does not change the cost",
 });
 
 // time: smoke
-test("a benchmark measures pairs of slices in changing order after a warm-up, and prepares and checks each slice", async () => {
+test("after a warm-up, a benchmark measures pairs of slices in alternating order, and prepares and checks each slice", async () => {
   const done: string[] = [];
   const side = (name: string, count: number): Side => ({
     pids: { [name]: process.pid },

@@ -44,15 +44,15 @@ test("a Follow stream keeps at most 10,000 unwritten acks; a further ack is drop
 describe("the pushes of a shard", () => {
   const shard = testShard();
 
-  test("do not start while 1,000 outcomes wait to be recorded, and start when fewer outcomes wait", async () => {
+  test("the pushes of a shard do not start while 1,000 outcomes wait to be recorded, and start when fewer outcomes wait", async () => {
     await shard().run(1_000, { answer: () => after(1, OK), queue: queuedMany(1_100), records: "away" });
-    // When the 1,000th outcome begins to wait, 16 more attempts are already in progress.
+    // When the 1,000th outcome starts waiting, 16 more attempts are already in progress.
     expect(shard().attempts).toHaveLength(1_016);
     await shard().wait(1_000, { records: "taken" });
     expect([shard().attempts.length, shard().recorded.length]).toEqual([1_100, 1_100]);
   });
 
-  test("are not dropped as too late while 1,000 outcomes wait to be recorded, but are dropped when fewer outcomes wait", async () => {
+  test("the pushes of a shard are not dropped as too late while 1,000 outcomes wait to be recorded, but are dropped when fewer outcomes wait", async () => {
     const hang = (): Promise<never> => new Promise(() => {});
     await shard().run(14_000, { answer: hang, queue: queuedMany(1_300), records: "away" });
     expect([shard().attempts.length, shard().drops.length]).toEqual([16, 1_000]);
@@ -84,7 +84,7 @@ describe("a watch of a workspace", () => {
   };
   afterAll(() => stop.abort());
 
-  /** Opens a stream whose client reads nothing; `faults` lists the errors that end the stream. */
+  /** Opens a stream whose client reads nothing. The returned `faults` lists the errors that end the stream. */
   function open(
     watch: (stream: WatchStream) => void,
     caller: Caller = { name: "ann", workspaces: undefined },
@@ -106,14 +106,14 @@ describe("a watch of a workspace", () => {
   }
   const naming = (what: string) => [{ details: expect.stringContaining(what) as string }];
 
-  test("ends when its client leaves 1,000 changes unread", async () => {
+  test("a watch of a workspace ends when its client leaves 1,000 changes unread", async () => {
     const stream = open(watchesOf(200));
     await until("the watch has ended", () => stream.faults.length > 0);
     expect(stream.faults).toMatchObject(naming("1000 changes"));
     expect(stream.writableLength).toBeLessThan(1_300);
   });
 
-  test("is rejected if 500 watches of its token or 1,000 of all tokens are open, and accepted when another watch has ended", async () => {
+  test("a watch of a workspace is rejected if 500 watches of its token or 1,000 of all tokens are open, and accepted when another watch has ended", async () => {
     const watch = watchesOf(0);
     const as = (name: string): Caller => ({ name, workspaces: undefined });
     const [first] = Array.from({ length: 500 }, () => open(watch));
@@ -148,7 +148,7 @@ describe("a dashboard page with live updates", () => {
   });
   beforeAll(async () => void (await app.listen({ port: 0, host: "127.0.0.1" })));
   afterAll(() => app.close());
-  /** Returns the session and the token of a page. Ten pages share a session, and 100 pages share a token. */
+  /** Returns the session and the token that opened a page. Ten pages share a session, and 100 pages share a token. */
   const ownerOf = (page: number): string => `s${Math.floor(page / 10)}/t${Math.floor(page / 100)}`;
   const answerTo = async (owner: string): Promise<readonly [status: number, message: string]> => {
     const answer = await app.inject({ url: "/workspaces/w/watch", headers: { "x-session": owner } });
@@ -163,7 +163,7 @@ describe("a dashboard page with live updates", () => {
     return page;
   }
 
-  test("is disconnected when it leaves 1 MB unread", async () => {
+  test("a dashboard page is disconnected when it leaves 1 MB unread", async () => {
     const page = open(undefined, 0);
     await until("the page is connected", () => cores.size === 1);
     const [core] = cores;
@@ -176,7 +176,7 @@ describe("a dashboard page with live updates", () => {
     page.destroy();
   });
 
-  test("is answered with 503 if its session has 20 pages, or its token 100; pages of another token can still connect", async () => {
+  test("a dashboard page is answered with 503 if its session has 20 pages, or its token 100; pages of another token can still connect", async () => {
     const pages = Array.from({ length: 20 }, () => open(undefined, 0));
     await until("the pages of a session are connected", () => cores.size === 20);
     expect(await answerTo("s0/t0")).toEqual([503, expect.stringContaining("You have 20 pages open")]);
@@ -189,7 +189,7 @@ describe("a dashboard page with live updates", () => {
     await until("all pages have disconnected", () => cores.size === 0);
   });
 
-  test("is answered with 503 if 200 pages are connected, and accepted when another page has disconnected", async () => {
+  test("a dashboard page is answered with 503 if 200 pages are connected, and accepted when another page has disconnected", async () => {
     const pages = Array.from({ length: 200 }, open);
     await until("all pages are connected", () => cores.size === 200);
     expect(await answerTo("s20/t2")).toEqual([503, expect.stringContaining("Too many pages are watching")]);

@@ -13,7 +13,7 @@ function createTestStarts() {
   return { started, call };
 }
 
-test("the calls of a connection start in order, at most three in each turn of the event loop", async () => {
+test("calls on one connection start in order, at most three in each turn of the event loop", async () => {
   const { started, call } = createTestStarts();
   const connection = {};
   for (const name of "abcdefgh") call(connection, name);

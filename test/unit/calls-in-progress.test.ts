@@ -21,7 +21,7 @@ function createTestCalls() {
   };
 }
 
-test("each workspace and each token has a share of calls in progress, which is smaller than the bound for all calls", async () => {
+test("each workspace and each token has its own limit of calls in progress, which is lower than the limit for all calls", async () => {
   const { begin, ends } = createTestCalls();
   expect(await begin("w1", "ann")).toBeUndefined();
   expect(await begin("w1", "ann")).toBeUndefined();
@@ -40,7 +40,7 @@ test("each workspace and each token has a share of calls in progress, which is s
   expect(await begin("w1", "carl")).toBeUndefined();
 });
 
-test("a call that fails frees its place", async () => {
+test("a call that fails makes room for another call", async () => {
   const calls = createCallsInProgress("tests", { inAll: 1, ofWorkspace: 1, ofToken: 1 });
   const holder = { workspaceId: "w", by: "ann" };
   await expect(calls.run(holder, () => Promise.reject(new Error("failed")))).rejects.toThrow("failed");

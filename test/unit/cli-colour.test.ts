@@ -15,11 +15,11 @@ const LOOKS: readonly Look[] = ["good", "bad", "warning", "link", "strong", "dim
 const spans = fc.array(
   fc.tuple(fc.constantFrom(undefined, ...LOOKS), hostile).map(([look, text]) => painted(look, text)),
 );
-/** The escape sequences of the looks. */
+/** The escape sequences of all styles of text. */
 // oxlint-disable-next-line no-control-regex
 const COLOUR = /\u001b\[(?:1|22|3[1-6]|39|90)m/g;
 
-test("text with colour contains no other escape sequences, and reads as the text without colour", () => {
+test("coloured text contains no other escape sequences, and is otherwise equal to the text without colour", () => {
   forAll(spans, (line: Line) => {
     const bare = rendered(line, false);
     expect(bare).toBe(plain(line).split("\n").map(printable).join("\n"));

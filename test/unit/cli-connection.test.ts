@@ -21,12 +21,12 @@ function tokenWith(environment: NodeJS.ProcessEnv, tokenFile?: string): string {
   return readConnection("operator", cli).token;
 }
 
-test("CORE_TOKEN_FILE of a command may be the settings file that npm start writes", () => {
+test("CORE_TOKEN_FILE can name the settings file that npm start writes", () => {
   const settings = JSON.stringify({ tokens: { operator: TOKEN, edge: "x".repeat(5_000) } }, undefined, 2);
   expect(tokenWith({ CORE_TOKEN_FILE: fileWith("settings.json", settings) })).toBe(TOKEN);
 });
 
-test("with --token-file or CORE_TOKEN, a command does not read CORE_TOKEN_FILE, which it may not be able to read", () => {
+test("with --token-file or CORE_TOKEN, a command does not read CORE_TOKEN_FILE, so that file may be unreadable", () => {
   const CORE_TOKEN_FILE = join(folder, "missing");
   expect(tokenWith({ CORE_TOKEN_FILE }, fileWith("token", `${TOKEN}\n`))).toBe(TOKEN);
   expect(tokenWith({ CORE_TOKEN_FILE, CORE_TOKEN: TOKEN })).toBe(TOKEN);

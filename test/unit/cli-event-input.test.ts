@@ -14,7 +14,7 @@ function asCoreReads(input: EventInput) {
   return read.event;
 }
 
-test("core reads every field of an event with its value in the JSON input", () => {
+test("core reads every field of an event with the value that the JSON input contains", () => {
   const text = fc.string({ unit: ANY_CHARACTER }).filter((each) => each.isWellFormed());
   const button = fc.oneof(fc.record({ label: text, action: text }), fc.record({ label: text, url: text }));
   const message = fc.record({

@@ -4,10 +4,10 @@ import { createReleaseWatch, OLDER_FOR_MS, type Release } from "../../dashboard/
 const OWN: Release = { script: "/assets/index-own.js", builtAt: 2_000 };
 const NEWER: Release = { script: "/assets/index-newer.js", builtAt: 3_000 };
 const OLDER: Release = { script: "/assets/index-older.js", builtAt: 1_000 };
-/** A release before the header with the time of the build. */
+/** A release that does not yet send the header with the time of its build. */
 const OLDEST: Release = { script: "/assets/index-oldest.js", builtAt: NaN };
 
-test("a newer release, and another build of the same time, need a reload at once", () => {
+test("a newer release, or a different build with the same time, needs a reload immediately", () => {
   const isOther = createReleaseWatch(OWN);
   expect(isOther(OWN, 0)).toBe(false);
   expect(isOther(NEWER, 0)).toBe(true);
@@ -23,7 +23,7 @@ test("the same script never needs a reload, whenever it was built", () => {
 });
 
 // time: controlled
-test("during an upgrade, answers of older servers need no reload; after a return to an older release, they do", () => {
+test("answers of older servers need no reload during an upgrade, but need one after a return to an older release", () => {
   const step = fc.record({ from: fc.constantFrom(OWN, OLDER, OLDEST), afterMs: fc.nat(OLDER_FOR_MS) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {

@@ -4,7 +4,10 @@ import { createCurrentWorkspaces } from "../../core/delivery/current-workspaces"
 import type { Workspace } from "../../core/domain/workspace";
 import type { Workspaces } from "../../core/ports/workspaces";
 
-/** Returns readings of workspaces whose records are new objects at each read, and which core does not cache. */
+/**
+ * Returns a `CurrentWorkspaces` whose store creates a new record for each read and caches nothing, and the number of
+ * reads.
+ */
 function createReadings() {
   let reads = 0;
   const workspaces = {
@@ -19,7 +22,7 @@ function createReadings() {
   return { current, reads: () => reads };
 }
 
-test("reads of a workspace within a short time share one read, until the queue is read again", async () => {
+test("several reads of a workspace within a short time share one read of the store, until core reads the queue again", async () => {
   const { current, reads } = createReadings();
   const [first, second] = await Promise.all([current.read("a", 1_000), current.read("a", 1_000)]);
   expect([reads(), first === second]).toEqual([1, true]);
@@ -30,7 +33,7 @@ test("reads of a workspace within a short time share one read, until the queue i
   expect(reads()).toBe(3);
 });
 
-test("the workspaces that were read after an outage do not stay in memory while others get events", async () => {
+test("workspaces that were read after an outage do not stay in memory while other workspaces get events", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const { current } = createReadings();

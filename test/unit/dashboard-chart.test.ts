@@ -15,7 +15,7 @@ test("an axis has three to five whole numbers at equal distances, from 0 to at l
   expect(axisSteps(22)).toEqual([0, 10, 20, 30]);
 });
 
-test("times are in 24-hour format; a time that is not today also has its day", () => {
+test("times are shown in 24-hour format; a time that is not today is shown with its day", () => {
   const at = new Date(2026, 2, 1, 0, 5, 9);
   expect(localTime(at, "clock")).toBe("00:05");
   expect(localTime(at, "date")).toBe("1 Mar 2026, 00:05");
@@ -24,7 +24,7 @@ test("times are in 24-hour format; a time that is not today also has its day", (
   expect(exactTime(at.toISOString(), later + 60_000)).toBe("1 Mar, 00:05:09");
 });
 
-test("in UTC, times and days are those of UTC", () => {
+test("if the dashboard shows times in UTC, the days are also those of UTC", () => {
   writeTimesIn("utc");
   const at = "2026-03-01T23:59:59.000Z";
   expect(localTime(new Date(at), "date")).toBe("1 Mar 2026, 23:59");

@@ -6,7 +6,7 @@ import { exactUtc, fromNow } from "../../dashboard/words/time-words";
 import { forAll } from "../harness/for-all";
 import { ago, delivery, NOW } from "./dashboard-delivery";
 
-test("the log is newest first, keeps the highest count of each run of empty polls, and does not drop pushes to make room for polls", () => {
+test("a merged log is newest first, keeps the highest count of each run of empty polls, and never drops pushes to make room for polls", () => {
   const run = (polls: number) => delivery({ id: "1-1000000", eventType: "poll", polls });
   const pushes = Array.from({ length: PUSHES_LOGGED_MAX + 1 }, (_, i) => delivery({ id: `0-${i}` }));
   const polls = Array.from({ length: POLLS_LOGGED_MAX }, (_, i) => ({ ...run(1), id: `2-${i}` }));
@@ -22,14 +22,15 @@ test("the log is newest first, keeps the highest count of each run of empty poll
 describe("`minuteBuckets`", () => {
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-  test("counts each push of the last hour in its minute, and no other push", () => {
+  test("`minuteBuckets` counts each push of the last hour in its minute, and ignores older pushes", () => {
     const anyAge = fc.array(fc.integer({ min: -60_000, max: 3 * 3_600_000 }));
     forAll(anyAge, (ages) => {
       const pushes = ages.map((age) => delivery({ at: ago(age) }));
       const { minutes, success } = minuteBuckets(pushes, NOW);
       const hour = Array.from({ length: 61 }, (_, i) => Math.floor(NOW / 60_000 - 60 + i) * 60);
       expect(minutes).toEqual(hour);
-      // If a core's clock is ahead, it logs pushes with times in the future. The chart counts such a push as made now.
+      // If a core's clock is ahead, it logs pushes with times in the future. The chart counts such a push in the
+      // current minute.
       const within = ages.filter((age) => age < 3_600_000).map((age) => NOW - Math.max(0, age));
       const of = within.map((at) => Math.floor(at / 60_000) * 60);
       const counts = minutes.map((each) => of.filter((minute) => minute === each).length);
@@ -37,7 +38,7 @@ describe("`minuteBuckets`", () => {
     });
   });
 
-  test("assigns fetched events to the minute of their poll, and finds the full minutes without a poll", () => {
+  test("`minuteBuckets` assigns fetched events to the minute of their poll, and finds the full minutes without a poll", () => {
     const anyPolls = fc.array(
       fc.record({ age: fc.integer({ min: 0, max: 2 * 3_600_000 }), events: fc.nat(9) }),
     );
@@ -56,7 +57,7 @@ describe("`minuteBuckets`", () => {
     });
   });
 
-  test("counts accepted pushes and polls separately, and takes latencies from accepted pushes only", () => {
+  test("`minuteBuckets` counts accepted pushes and polls separately, and takes latencies from accepted pushes only", () => {
     const log = [
       ...[30, 10, 20].map((latencyMs) => delivery({ latencyMs })),
       delivery({ result: "timeout", latencyMs: 5_000 }),
@@ -77,11 +78,14 @@ describe("`minuteBuckets`", () => {
     ["that spans minutes", 30, 90_000, 0, 30, 10],
     ["that began before the last hour", 3_601, 2 * 3_600_000, 0, 1_800, 16],
     ["that ended before the last hour", 100, 3 * 3_600_000, 2 * 3_600_000, 0, 0],
-  ])("distributes a run of polls %s over the run's duration", (_which, polls, first, last, total, atEnd) => {
-    const run = { eventType: "poll", at: ago(first), polls, lastAt: ago(last), attempt: 0 };
-    const counts = minuteBuckets([{ ...delivery(), ...run }], NOW).polls;
-    expect([sum(counts), counts.at(-1)]).toEqual([total, atEnd]);
-  });
+  ])(
+    "`minuteBuckets` distributes a run of polls %s evenly over the run's duration",
+    (_which, polls, first, last, total, atEnd) => {
+      const run = { eventType: "poll", at: ago(first), polls, lastAt: ago(last), attempt: 0 };
+      const counts = minuteBuckets([{ ...delivery(), ...run }], NOW).polls;
+      expect([sum(counts), counts.at(-1)]).toEqual([total, atEnd]);
+    },
+  );
 });
 
 test.each([
@@ -95,6 +99,6 @@ test.each([
   expect(fromNow(NOW - ms, NOW)).toBe(words);
 });
 
-test("the exact time is in UTC", () => {
+test("the exact time is shown in UTC", () => {
   expect(exactUtc("2026-03-01T12:00:30.123Z")).toBe("2026-03-01 12:00:30.123 UTC");
 });

@@ -44,7 +44,7 @@ test.each<[Partial<DeliveryFilter>, readonly string[]]>([
   [{ from: ago(3_000) }, ["5-0", "4-0", "3-0"]],
   [{ to: ago(3_000) }, ["2-0", "1-0"]],
   [{ from: ago(3_000), to: ago(2_000) }, ["3-0"]],
-  // An entry of polls counts for all of its polls.
+  // An entry for several polls is counted once for each poll.
   [{ from: ago(900), to: ago(500) }, ["5-0"]],
 ])("the log is filtered by message and time, %j", (filter, ids) => {
   const dm = { channel: "", userId: "ada", messageId: "msg_2", text: "Your score" };
@@ -84,7 +84,7 @@ const anyFilter = fc.record({
   to: fc.oneof(fc.constant(""), anyTime),
 });
 
-test("filters keep the order, each filter only removes entries, and all filters together keep what each of them keeps", () => {
+test("filters only remove entries, do not reorder them, and together keep the entries that every single filter keeps", () => {
   forAll(fc.tuple(fc.array(anyDelivery), anyFilter), ([log, filter]) => {
     const found = filterDeliveries(log, filter);
     expect(found).toEqual(log.filter((each) => found.includes(each)));
@@ -96,7 +96,7 @@ test("filters keep the order, each filter only removes entries, and all filters 
   });
 });
 
-test("the query of the URL keeps every filter, the page and the open rows", () => {
+test("the query of the URL contains every filter, the page and the open rows", () => {
   const anyView = fc.tuple(
     anyFilter,
     fc.integer({ min: 1, max: 60 }),
@@ -119,22 +119,22 @@ test("an invalid time in the query counts as missing, and at most ten rows are o
   expect([...readOpenRows(new URLSearchParams("open="))]).toEqual([]);
 });
 
-test("a minute of the chart becomes a range of time", () => {
+test("a minute of the chart becomes a filter for the range of that minute", () => {
   expect(minuteOf(NOW)).toEqual({ from: "2026-03-01T12:00:30.000Z", to: "2026-03-01T12:01:30.000Z" });
 });
 
-test("a time of the log survives its input, which shows the local time in seconds", () => {
+test("a time of the log is unchanged by its input field, which shows the local time in seconds", () => {
   forAll(fc.integer({ min: 0, max: 4e9 }), (seconds) => {
     const at = new Date(seconds * 1_000).toISOString();
     const shown = toLocalInput(at);
     expect(shown).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/);
-    // When the clocks are set back, two times have the same local time.
+    // When clocks are set back for winter, two different times have the same local time.
     expect(toLocalInput(fromLocalInput(shown))).toBe(shown);
   });
   expect([toLocalInput(""), fromLocalInput("")]).toEqual(["", ""]);
 });
 
-test("if times are in UTC, so is the input", () => {
+test("if the dashboard shows times in UTC, the input field is also in UTC", () => {
   writeTimesIn("utc");
   expect(toLocalInput("2026-07-01T12:00:30.500Z")).toBe("2026-07-01T12:00:30");
   expect(fromLocalInput("2026-07-01T12:00:30")).toBe("2026-07-01T12:00:30.000Z");

@@ -25,7 +25,7 @@ const polls = (id: number, count: number, events = 0) =>
   });
 
 describe("the rows of the log", () => {
-  test("consecutive runs of empty polls share a row; a push or a poll with events begins a new row", () => {
+  test("consecutive runs of empty polls share a row of the log; a push or a poll with events begins a new row", () => {
     const push = delivery({ id: "5-0" });
     const log = [polls(7, 3), polls(6, 1), push, polls(4, 1, 2), polls(3, 10), polls(2, 20), polls(1, 30)];
     const rows = toRows(log);
@@ -40,7 +40,7 @@ describe("the rows of the log", () => {
     expect([last?.at, last?.lastAt]).toEqual([polls(1, 1).at, polls(3, 1).lastAt]);
   });
 
-  test("contain each delivery once and in order, and their polls add up", () => {
+  test("the rows of the log contain each delivery once and in order, and show the right total of polls", () => {
     const kind = fc.constantFrom("push", "empty", "events");
     forAll(fc.array(kind), (kinds) => {
       const log = kinds.map((each, i) => {
@@ -105,7 +105,7 @@ describe("the rows of the log", () => {
 });
 
 describe("the query of the page's URL", () => {
-  test("keeps the filters and the page of the log, and everything else in the query", () => {
+  test("the query of the page's URL contains the filters and the page of the log, and keeps its other parameters", () => {
     const view = {
       filter: { ...ALL_DELIVERIES, result: "tls", eventType: "dm.create", event: "evt_01" },
       page: 3,
@@ -150,7 +150,7 @@ describe("the name of an event", () => {
     expect(messageWords(readWords(JSON.stringify(envelope)))).toBe(words);
   });
 
-  test("of a fetched event is the same as core logs for a push of the same event", () => {
+  test("the name of a fetched event is the same as the name that core logs when it pushes the event", () => {
     const words = fc.string({ unit: "grapheme", maxLength: 100 });
     const buttons = fc.array(
       fc.array(fc.record({ label: words, action: words }), { minLength: 1, maxLength: 3 }),
@@ -174,7 +174,7 @@ describe("the name of an event", () => {
     });
   });
 
-  test("is not known if the text is not an event", () => {
+  test("the name of an event is unknown if the text is not an event", () => {
     expect([readSummary("null"), readSummary("{cut"), messageWords(null)]).toEqual([null, null, undefined]);
     expect(shortId("evt_01J0ABCDEFGHJKMNPQRSTVWXYZ")).toBe("…TVWXYZ");
   });

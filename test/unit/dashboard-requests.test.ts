@@ -27,7 +27,7 @@ const samples = fc.array(
   fc.record({ kind: fc.constantFrom(...REFUSALS), second: fc.integer({ min: 10, max: 59 }) }),
 );
 
-test("the sums contain each counted request and each sample once, and the row of the newest sample is first", () => {
+test("the totals include each counted request and each sample once, and the first row is that of the newest sample", () => {
   forAll(counts, samples, (counted, found) => {
     const refusals = found
       .map(({ kind, second }) => refused({ kind, at: `2026-01-01T00:00:${second}.000Z` }))
@@ -47,7 +47,7 @@ test("the sums contain each counted request and each sample once, and the row of
   });
 });
 
-test("every reason has sentences that end with a full stop, of at most 30 words", () => {
+test("every reason consists of sentences of at most 30 words that end with a full stop", () => {
   const all = [
     ...REFUSALS.map((kind) => refused({ kind, bytes: 70_000, clockSeconds: -3_960 })),
     ...SIGNATURE_CAUSES.map((cause) => refused({ kind: "signature", cause })),
@@ -63,7 +63,7 @@ test("every reason has sentences that end with a full stop, of at most 30 words"
   expect(refusalWords(refused({ message: "a\u202eb is not a known field" })).reason).not.toContain("\u202e");
 });
 
-test("for a missing field and an unknown field, the words say what to do with the field", () => {
+test("if a field is missing or unknown, the dashboard says whether to add, remove or correct the field", () => {
   const fixOf = (message: string): string => refusalWords(refused({ message })).fix;
   expect(fixOf("channel is required")).toBe("Add channel to the body.");
   expect(fixOf("user.id is required")).toBe("Add user.id to the body.");
@@ -75,7 +75,7 @@ test("for a missing field and an unknown field, the words say what to do with th
   });
 });
 
-test("a signed request that was refused does not complete the step of a new bridge, until a request is accepted", () => {
+test("a refused signed request does not complete the request step of a new bridge; an accepted request does", () => {
   const health = { mode: "poll", lastPollAt: null, firstPostAt: AT } as HealthShape;
   const ticks = { stored: false, checked: false };
   const isDone = (requests?: Parameters<typeof nextSteps>[2]): boolean | undefined =>
@@ -84,7 +84,7 @@ test("a signed request that was refused does not complete the step of a new brid
   expect(isDone()).toBe(true);
   expect(isDone({ counts: { invalid: 1 }, refusals: [late, refused()] })).toBe(false);
   expect(isDone({ counts: { invalid: 1, post: 1 }, refusals: [refused()] })).toBe(true);
-  // The first request arrived long before the refusal, so it may have been accepted.
+  // The first request arrived long before the refused one, so it may have been accepted.
   expect(isDone({ counts: { invalid: 1 }, refusals: [refused({ at: "2026-01-01T05:00:00.000Z" })] })).toBe(
     true,
   );

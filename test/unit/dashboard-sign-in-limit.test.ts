@@ -4,7 +4,7 @@ let nowMs = 0;
 const limit = () => createSignInLimit(() => nowMs);
 
 // time: controlled
-test("an address can try to sign in ten times within a minute, and again after the minute has ended", () => {
+test("ten sign-in attempts are allowed from an address within a minute, and more after the minute has ended", () => {
   const { refuse } = limit();
   for (let i = 0; i < 10; i++) expect(refuse("192.0.2.1")).toBeUndefined();
   expect(refuse("192.0.2.1")).toBe(60);

@@ -24,7 +24,7 @@ const polled = (more: Partial<Record<keyof typeof NO_POLL, unknown>> = {}): Heal
 
 describe("the advice", () => {
   test.each(DELIVERY_RESULTS.filter((result) => result !== "success"))(
-    "is given for the delivery result %s",
+    "advice is given for the delivery result %s",
     (result) => {
       expect(adviceFor(delivery({ result, status: 500 }))).toMatch(/^[A-Z].{30,}\.$/);
     },
@@ -41,7 +41,7 @@ describe("the advice", () => {
     [500, /bridge's own log/],
     [409, /check the bridge's clock/],
     [418, /own log for the reason/],
-  ])("names what to do after a %d", (status, words) => {
+  ])("advice names what to do after a %d", (status, words) => {
     expect(adviceFor(delivery({ result: "status", status }))).toMatch(words);
   });
 
@@ -56,7 +56,7 @@ describe("the advice", () => {
     ["in the TLS handshake", { status: 0 }, "tls", /HTTPS on the port of the target URL/],
     ["before an answer", { status: 0 }, "status", /2xx immediately/],
     ["within an answer", { status: 200 }, "status", /finish the response/],
-  ] as const)("names what to do after a timeout %s", (_where, facts, failedStep, words) => {
+  ] as const)("advice names what to do after a timeout %s", (_where, facts, failedStep, words) => {
     expect(adviceFor(delivery({ result: "timeout", ...facts }), failedStep)).toMatch(words);
   });
 });
@@ -159,14 +159,17 @@ describe("health in words", () => {
       "There were no pushes in the last hour, and the last push was accepted 2 h ago.",
       undefined,
     ],
-  ])("describe %j, with advice only for a fault that exists now", (health, words, sentence, advice) => {
-    const found = healthWords(CUSTOM, health, NOW);
-    expect([`${found.tone} ${found.label}`, found.sentence]).toEqual([words, sentence]);
-    if (advice === undefined) expect(found.advice).toBeUndefined();
-    else expect(found.advice).toMatch(advice);
-  });
+  ])(
+    "the words describe %j, with advice only for a fault that exists now",
+    (health, words, sentence, advice) => {
+      const found = healthWords(CUSTOM, health, NOW);
+      expect([`${found.tone} ${found.label}`, found.sentence]).toEqual([words, sentence]);
+      if (advice === undefined) expect(found.advice).toBeUndefined();
+      else expect(found.advice).toMatch(advice);
+    },
+  );
 
-  test("describe an unreadable secret before the health, with the missing key", () => {
+  test("the words describe an unreadable secret and the missing key instead of the health", () => {
     const words = healthWords({ ...CUSTOM, missingKey: "0a1b2c3d" }, polled({ state: "healthy" }), NOW);
     expect(words).toMatchObject({ tone: "bad", label: "Secret unreadable" });
     expect(words.sentence).toContain("0a1b2c3d");
@@ -176,7 +179,7 @@ describe("health in words", () => {
     [{ ...CUSTOM, custom: false, connected: false }, "No bridge"],
     [{ ...CUSTOM, connected: false }, "Disconnected"],
     [CUSTOM, "Not known yet"],
-  ])("describe a workspace without a known health: %j", (workspace, label) => {
+  ])("the words describe a workspace without a known health: %j", (workspace, label) => {
     const sentence = expect.stringMatching(/\.$/) as string;
     expect(healthWords(workspace, null, NOW)).toMatchObject({ tone: "idle", label, sentence });
   });

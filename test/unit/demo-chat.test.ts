@@ -37,14 +37,14 @@ test("a chat page shows posts in order, each once and in its latest version", ()
   });
 });
 
-test("a post that moves to the end is shown once, at the end, and counts as unread", () => {
+test("a post that moves to the end of a conversation is shown only there, and counts as unread", () => {
   const posts = [postOf(1, 0), postOf(2, 0), { ...postOf(1, 1), place: 3 }];
   const state = posts.reduce((before, post) => applyEvent(before, { type: "post", post }), EMPTY_CHAT);
   expect(state?.posts.map(({ id }) => id)).toEqual([2, 1]);
   expect(state && unreadIn(state, "general", 2)).toBe(1);
 });
 
-test("a chat page keeps the newest note on each post, and drops the notes on posts that it no longer has", () => {
+test("a chat page keeps the newest note on each post, and drops notes on posts that it no longer shows", () => {
   const note = (about: number, text: string) =>
     ({ type: "note", note: { about, to: ME.id, message: { ...MESSAGE, text } } }) as const;
   const events: StreamEvent[] = [
@@ -87,7 +87,7 @@ test("only an update that starts a phase of a game moves a message to the end", 
   expect(order()).toEqual([second, first]);
 });
 
-test("a note belongs to a message of its conversation; a member's next note on the message replaces it", () => {
+test("a note belongs to a message of its own conversation, and a member's next note on the message replaces the previous note", () => {
   const told: StreamEvent[] = [];
   const room = new Room([GENERAL, { id: "lounge", name: "lounge" }], (event) => told.push(event));
   const post = room.show("general", MESSAGE);
@@ -100,7 +100,7 @@ test("a note belongs to a message of its conversation; a member's next note on t
   expect(told.filter(({ type }) => type === "note")).toHaveLength(2);
 });
 
-test("a full room removes the member who joined first, with their DM", () => {
+test("a full room removes the member who joined first, and the member's DM", () => {
   const room = new Room([GENERAL], ignore);
   const joined = Array.from({ length: 500 }, (_, i) => room.join(`member ${i}`));
   room.show(`dm:${joined[0]?.member.id}`, MESSAGE);

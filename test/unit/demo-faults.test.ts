@@ -15,7 +15,7 @@ const SECRET = "the-secret";
 const NOW = Date.parse("2026-01-01T12:00:00Z");
 const BODY = Buffer.from("{}");
 
-test("a broken secret or clock breaks only the direction in which it has begun; a repair ends both", () => {
+test("a simulated fault of the secret or clock affects only the direction for which it was started; a repair fixes both directions", () => {
   for (const how of BREAKS) {
     const faults = createFaults(SECRET, { ...REAL_TIMING, now: () => NOW });
     const faultOf = ({ secrets, timing }: typeof faults.pushes) =>
@@ -38,7 +38,7 @@ const ulid = fc.string({
 const eventId = ulid.map((text) => `evt_${text}`);
 const bytesOf = (content: unknown) => Buffer.from(JSON.stringify(content));
 
-test("the ids of a push and of a page are found, but no ids in the texts or the data of messages", () => {
+test("the ids of the events in a push or a page are found, but no ids in the texts or the data of messages", () => {
   forAll(fc.tuple(fc.array(eventId, { maxLength: 120 }), fc.jsonValue(), eventId), ([ids, data, other]) => {
     const event = (id: string) => ({ id, message: { text: `"id":"${other}"`, data: { data, id: other } } });
     expect(eventIdsIn(bytesOf({ events: ids.map(event), next: null }))).toEqual(ids.slice(0, 100));
@@ -78,7 +78,7 @@ describe("links to the dashboard", () => {
   }
   const LINK = { path: `${PAGE}#visit=code`, workspaces: [WORKSPACE] };
 
-  test("a link signs in, and leads to the page of the workspace or of an event", async () => {
+  test("a link to the dashboard signs the member in, and opens the page of the workspace or of an event", async () => {
     const { url, receiver, links } = await linksTo(201, LINK);
     expect(links.page).toBe(url + PAGE);
     expect(await links.linkFor("u1", null)).toBe(`${url}${PAGE}#visit=code`);
@@ -104,7 +104,7 @@ describe("links to the dashboard", () => {
   });
 
   // time: controlled
-  test("in each minute, a member gets at most 20 links that sign in, and all members together get 60", async () => {
+  test("in each minute, a member gets at most 20 sign-in links, and all members together get at most 60", async () => {
     let now = 0;
     const { url, receiver, links } = await linksTo(201, LINK, () => now);
     const ask = async (member: string, count: number) => {

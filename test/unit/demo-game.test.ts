@@ -40,7 +40,7 @@ test.each<[string, readonly string[], number, string]>([
   },
 );
 
-test("the response to a pressed button of a game that is over is shown only to the member, and is about the button's message", async () => {
+test("if a member presses a button of a finished game, only this member sees the response, which refers to the button's message", async () => {
   const here = await atQuestion();
   const action = 'trivia:answer:{"game":"e99","question":0,"option":1}';
   const outputs = await here.pressAction("bob", action, OTHER_ID);
@@ -79,7 +79,7 @@ test("member names and question text are escaped; a right answer earns points, a
   expect(timeUp?.message.buttons).toEqual([[{ label: "Read more", url: "https://example.com/more" }]]);
 });
 
-test("a receipt has the member's answer as data; a reveal has the right answer, and everyone's answer and points", async () => {
+test("the data of a receipt contains the member's answer; that of a reveal contains the right answer, and everyone's answer and points", async () => {
   const here = await atQuestion();
   const about = here.live;
   const receiptOf = (outputs: readonly Output[]) => ephemeralsOf(outputs)[0]?.message.data;
@@ -142,7 +142,7 @@ test("every picture of a question exists", () => {
   expect(names.filter((name) => !existsSync(join(folder, `${name}.png`)))).toEqual([]);
 });
 
-/** Plays a game in the channel c1, which Ann wins. Returns the table, and the offer of a rematch. */
+/** Plays a game in the channel c1, which Ann wins. Returns the game's table, and the message that offers a rematch. */
 async function won() {
   const here = table();
   await here.command("ann", "start");
@@ -165,7 +165,7 @@ test("a rematch button that is pressed in a DM opens a lobby in the game's chann
   expect(texts(await here.press("ann", "Rematch"))).toContain("A game is already running in that channel");
 });
 
-test("if the workspace already has its maximum number of games, a member who presses a rematch button is told so", async () => {
+test("if the workspace already has its maximum number of games, a member who presses a rematch button is told about the limit", async () => {
   const here = await won();
   const pressed: string[] = [];
   for (let i = 0; i < 101; i++) {
@@ -183,7 +183,7 @@ test.each([
   ["with the prompt as `replyTo`", (prompt: string) => prompt],
   ["with another message as `replyTo`", () => OTHER_ID],
 ])(
-  "a prompt in a DM is answered by the member's next typed message there, and by no later message: %s",
+  "a prompt in a DM is answered by the member's next message in the DM, and by no later message: %s",
   async (_name, replyTo) => {
     const here = table();
     const [prompt] = await here.command("ann", "suggest");
@@ -199,7 +199,7 @@ test.each([
   },
 );
 
-test("a member's new prompt replaces the earlier one, and a prompt expires after 15 minutes", async () => {
+test("a new prompt to a member replaces the earlier prompt, and a prompt expires after 15 minutes", async () => {
   const here = table();
   await here.command("ann", "suggest", "c1");
   await here.command("ann", "suggest", "c2");
@@ -231,7 +231,7 @@ test("only the member who opened a game can stop it", async () => {
   expect(kinds(await here.command("ann", "stop"))).toEqual(["message.update game_end"]);
 });
 
-test("a member's name cannot change the direction of the text after it, and an invisible name gets a placeholder", async () => {
+test("a member's name cannot reverse the text after it, and an invisible name is replaced by a placeholder", async () => {
   const here = table();
   const board = await here.command("Eve\u202e", "start");
   await here.press("محمد 🦊", "Join");
@@ -257,7 +257,7 @@ test("a typed number with two meanings is not accepted, and the notice says how 
   expect(texts(await here.types("bob", "99 bits", here.live))).toContain("Locked in: **99 keys**");
 });
 
-test("a member who joins in the lobby waits for the start; a member who joins during a question learns that it is open", async () => {
+test("a member who joins in the lobby waits for the start; a member who joins during a question learns that the question is open", async () => {
   const here = table();
   await here.command("ann", "start");
   expect(texts(await here.press("bob", "Join"))).toContain("The first question comes when the game starts.");
@@ -267,7 +267,7 @@ test("a member who joins in the lobby waits for the start; a member who joins du
   );
 });
 
-test("only players with points get a medal, and an unanswered question says that nobody answered", async () => {
+test("only players with points get a medal, and the reveal of an unanswered question says that nobody answered", async () => {
   const here = await atQuestion();
   expect(texts(await here.after(10_000))).toContain("Nobody answered.");
   await here.after(5_000);

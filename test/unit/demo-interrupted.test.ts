@@ -4,20 +4,20 @@ const ephemerals = (outputs: readonly Output[]) =>
   texts(outputs.filter(({ type }) => type === "message.ephemeral"));
 
 describe("a member who joins late", () => {
-  test("learns how long the question stays open", async () => {
+  test("a member who joins late learns how long the question stays open", async () => {
     const here = await atQuestion();
     await here.after(3_500);
     const late = "You are in. Question 1 of 2 is open: answer now. Seconds left: 7.";
     expect(ephemerals(await here.press("cyd", "Join"))).toBe(late);
   });
 
-  test("learns that the question asks for a number", async () => {
+  test("a member who joins late learns that the question asks for a number", async () => {
     const here = await atNumber();
     const late = "You are in. Question 2 of 2 is open: type a number now. Seconds left: 10.";
     expect(ephemerals(await here.press("cyd", "Join"))).toBe(late);
   });
 
-  test("learns that the next question comes while an answer is shown, or the board after the last question", async () => {
+  test("a member who joins late learns whether the next question or the final board follows the answer that is shown", async () => {
     const here = await atQuestion();
     await here.after(10_000);
     const next = "You are in. The next question comes in a moment.";
@@ -29,7 +29,7 @@ describe("a member who joins late", () => {
     expect(ephemerals(await here.press("dan", "Join"))).toBe(last);
   });
 
-  test("who has already joined, or presses Start, learns about the question too", async () => {
+  test("a member who has already joined, or presses Start, also learns about the open question", async () => {
     const here = await atQuestion();
     const open = "Question 1 of 2 is open: answer now. Seconds left: 10.";
     expect(ephemerals(await here.press("bob", "Join"))).toBe(`You have already joined. ${open}`);
@@ -43,7 +43,7 @@ describe("a member who joins late", () => {
 });
 
 describe("the end of a game", () => {
-  test("has no medals if nobody has points", async () => {
+  test("the final board shows no medals if nobody has points", async () => {
     const here = await atNumber();
     expect(texts(await here.after(10_000))).toContain("Nobody answered.");
     const board =
@@ -51,7 +51,7 @@ describe("the end of a game", () => {
     expect(texts(await here.after(5_000))).toBe(board);
   });
 
-  test("has the same medal for players with the same points, and the next medal for nobody", async () => {
+  test("the final board shows the same medal for players with the same points, and then skips the next medal", async () => {
     const here = await atQuestion();
     await here.press("cyd", "Join");
     for (const who of ["ann", "bob", "cyd"]) await here.press(who, "A · ");
@@ -67,7 +67,7 @@ describe("the end of a game", () => {
     ]);
   });
 
-  test("names a place after a tie", async () => {
+  test("the final board gives the third place to the next player after a tie for the first place", async () => {
     const here = table({ ...RULES, rounds: 1 });
     await here.command("ann", "start");
     for (const who of ["bob", "cyd"]) await here.press(who, "Join");
@@ -86,7 +86,7 @@ describe("the end of a game", () => {
   });
 });
 
-test("a question is closed early if only a player who has left has not answered, and says so", async () => {
+test("a question closes early, and says so, when all players except an inactive one have answered", async () => {
   const here = await atQuestion();
   await here.press("ann", "A · ");
   expect(texts(await here.after(10_000))).toContain("Time is up");
@@ -96,7 +96,7 @@ test("a question is closed early if only a player who has left has not answered,
   expect(texts(await here.after(1))).toContain("**Question 2 of 2** · All active players have answered");
 });
 
-test("the help does not name a kind of answer that only some chats have", async () => {
+test("the help does not mention ways to answer that only some chats support", async () => {
   const help = texts(await table().command("ann", ""));
   expect(help).toContain("Answer with a button, a reaction or a number, as the question says");
   expect(help).toContain(
@@ -107,7 +107,7 @@ test("the help does not name a kind of answer that only some chats have", async 
 describe("`start` while a game runs", () => {
   const running = "A game is already running in this channel.";
 
-  test("tells only the member what happens now", async () => {
+  test("`start` shows the current state of the game, but only to the member who typed it", async () => {
     const here = table();
     await here.command("ann", "start");
     const lobby = await here.command("bob", "start");
@@ -120,7 +120,7 @@ describe("`start` while a game runs", () => {
     expect(texts(await here.command("bob", "start"))).toBe(open);
   });
 
-  test("posts the game's message again if it is at least 30 seconds old, and the game goes on in the new message", async () => {
+  test("`start` posts the game's message again if it is at least 30 seconds old, and the game continues in the new message", async () => {
     const here = table();
     const [lobby] = await here.command("ann", "start");
     await here.press("bob", "Join");
@@ -141,7 +141,7 @@ describe("`start` while a game runs", () => {
     expect(reveal.at(-1)).toMatchObject({ type: "message.update", id: question?.id });
   });
 
-  test("posts the message at most once in 30 seconds", async () => {
+  test("`start` posts the game's message at most once in 30 seconds", async () => {
     const here = table({ ...RULES, lobbyMs: 120_000 });
     await here.command("ann", "start");
     await here.after(29_999);
@@ -154,7 +154,7 @@ describe("`start` while a game runs", () => {
     expect(posts).toEqual([1, 0, 0, 1]);
   });
 
-  test("shows the answers that were given before, and a button of the older message still counts", async () => {
+  test("`start` keeps the answers that were given before, and the buttons of the older message still work", async () => {
     const here = table({ ...RULES, secondsPerQuestion: 60 });
     const [lobby] = await here.command("ann", "start");
     await here.press("bob", "Join");
@@ -169,7 +169,7 @@ describe("`start` while a game runs", () => {
     expect(ephemerals(await here.pressAction("bob", action, lobby?.id ?? ""))).toContain("Locked in");
   });
 
-  test("a reply to the older message is still an answer", async () => {
+  test("a reply to the older message still counts as an answer", async () => {
     const here = table({ ...RULES, secondsPerQuestion: 60 });
     const [lobby] = await here.command("ann", "start");
     await here.press("ann", "Start");

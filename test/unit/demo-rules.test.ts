@@ -23,7 +23,7 @@ const COMMANDS = ["start", "START now", "stop", "", "help", "suggest", "dance", 
 const REMATCHES = ['rematch:{"channel":"c1"}', 'rematch:{"channel":"dm:u1"}', "rematch", "no-rematch"];
 const MEMBERS = ["u1", "u2", "u3", "u4", "u5"];
 
-/** What a member presses: a button of the message, by its index, or any action. */
+/** A press by a member: the index of a button of the message, or any action. */
 const anyPress: fc.Arbitrary<number | string> = fc.oneof(
   { weight: 4, arbitrary: fc.nat(5) },
   { weight: 1, arbitrary: fc.constantFrom(...REMATCHES) },
@@ -45,7 +45,7 @@ const anyStep = fc.record({
   command: fc.oneof(fc.constantFrom(...COMMANDS), anyText),
   text: fc.oneof(fc.constantFrom("42", "1 969", "-3.5"), anyText),
   press: anyPress,
-  /** How many messages ago the message with the pressed button, or of the reply, was posted. */
+  /** Number of messages posted after the one whose button is pressed, or to which the member replies. */
   back: fc.oneof(fc.constant(0), fc.nat(5)),
   isReply: fc.boolean(),
   isDm: fc.boolean(),
@@ -105,7 +105,8 @@ test("games end on their own, each with one final board", async () => {
     await here.after(30_000 + 15 * (60_000 + 5_000));
     const state = (await store.load(here.workspaceId))?.document.states[""] as unknown as State;
     expect(state.games).toEqual([]);
-    // The newest message of each game ends with the board, because `start` can post a game's message again.
+    // Only the newest message of each game must end with the final board, because `start` can post a game's message
+    // again.
     const posted = new Map<unknown, string>();
     for (const { type, id, message } of here.sent()) {
       if (type === "message.create" && message.data?.["game"] !== undefined)
@@ -120,7 +121,7 @@ test("games end on their own, each with one final board", async () => {
   });
 });
 
-/** Returns a store in memory that passes each new output to `onOutput`. */
+/** Returns an in-memory store that passes each new output to `onOutput`. */
 function watchedStore(onOutput: (entry: OutboxEntry) => void): GameStore {
   const store = memoryStore();
   const seen = new Set<string>();
@@ -163,7 +164,7 @@ test("a question is updated at most twice a second, however fast answers arrive,
   });
 });
 
-test("no text of a button's `action` causes an error; the payload of a button stays the same when it is written and read again", () => {
+test("reading any text as a button's `action` causes no error; a button's payload is unchanged after it is written and read", () => {
   const button = createGame({ name: "trivia" }).action<Json>("press", () => undefined);
   forAll(fc.string({ unit: ANY_CHARACTER }), (text) => {
     expect(() => readAction(text)).not.toThrow();

@@ -30,7 +30,7 @@ test.each(["", "/", "//", "/api/", "/api//"])("the service's base URL can end wi
   expect(request?.path).toBe(`${path.replace(/\/+$/, "")}/hooks/${WORKSPACE}/events`);
 });
 
-test("an exchange without an answer contains the reason", async () => {
+test("a recorded exchange without an answer contains the reason", async () => {
   const wire = await pollThroughTap(`http://127.0.0.1:${await freePort()}`);
   expect(wire.exchanges).toEqual([
     expect.objectContaining({ answer: null, failure: expect.stringMatching(/^no answer: .*ECONNREFUSED/) }),

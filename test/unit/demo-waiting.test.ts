@@ -28,7 +28,7 @@ interface Played {
   readonly closedMs: number;
   /** The answers that count. */
   readonly answers: readonly Press[];
-  /** The players who pressed an option, even too late. */
+  /** The players who pressed an option, even if too late. */
   readonly present: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ function started(players: readonly string[] = PLAYERS): Game {
   return game;
 }
 
-/** Advances a game until a time, or until the current question is closed. */
+/** Advances a game to `untilMs`, or until the current question is closed. Returns the time. */
 function advanceTo(game: Game, untilMs: number): number {
   for (;;) {
     const nextMs = nextTickOf(game) ?? Infinity;
@@ -88,7 +88,7 @@ function patienceMs(who: string, earlier: readonly Played[]): number {
 
 const press = fc.record({ who: fc.constantFrom(...PLAYERS), atMs: fc.nat(SECONDS * 1000 - 1) });
 
-test("a question waits for a player half as long for each answered question that the player let pass, but a quarter at least", () => {
+test("each answered question that a player does not answer halves the time that later questions wait for the player, down to a quarter", () => {
   const questions = fc.array(fc.array(press, { maxLength: 5 }), {
     minLength: QUESTIONS,
     maxLength: QUESTIONS,
@@ -110,14 +110,14 @@ test("a question waits for a player half as long for each answered question that
   });
 });
 
-test("the times of a game whose host never answers", () => {
+test("the first question waits 20 s for a host who never answers, the second one 10 s, and later ones 5 s each", () => {
   const game = started(["host", "ann"]);
   const ann = [{ who: "ann", atMs: 1_000 }];
   const times = Array.from({ length: QUESTIONS }, () => play(game, ann).closedMs);
   expect(times).toEqual([20_000, 10_000, 5_000, 5_000, 5_000, 5_000]);
 });
 
-test("a player who presses too late is waited for again, for the whole time", () => {
+test("after a player has pressed too late, questions wait the whole time for this player again", () => {
   const game = started(["ann", "bob"]);
   const ann = { who: "ann", atMs: 1_000 };
   const bob = { who: "bob", atMs: 12_000 };
@@ -125,14 +125,14 @@ test("a player who presses too late is waited for again, for the whole time", ()
   expect(times).toEqual([20_000, 10_000, 20_000, 10_000]);
 });
 
-test("a question that nobody answers stays open for its whole time, and counts against nobody", () => {
+test("a question that nobody answers stays open for its whole time, and does not shorten later waits for any player", () => {
   const game = started(["ann", "bob"]);
   const ann = [{ who: "ann", atMs: 1_000 }];
   const times = [[], ann, [], ann].map((presses) => play(game, presses).closedMs);
   expect(times).toEqual([20_000, 20_000, 20_000, 10_000]);
 });
 
-test("a member who joins during a question is waited for in the next question, for the whole time", () => {
+test("the next question waits the whole time for a member who joined during a question", () => {
   const game = started(["ann"]);
   join(game, memberOf("bob"), 500);
   expect(play(game, [{ who: "ann", atMs: 1_000 }]).closedMs).toBe(20_000);

@@ -31,7 +31,7 @@ function add($case: "poll" | "receive", sourceAddress: string): void {
   departures.add({ $case, value: { sourceAddress } } as Call);
 }
 
-/** Lets time pass, in steps in which the turn of the event loop ends. */
+/** Advances the time in steps of 1 ms; in each step, the turn of the event loop ends. */
 function pass(ms: number): void {
   jest.advanceTimersByTime(0);
   for (let passed = 0; passed < ms; passed++) {
@@ -65,7 +65,7 @@ test("polls from several addresses wait until 20 ms after the last message, and 
   ]);
 });
 
-test("a posted event departs at the end of the turn, with the polls that wait", () => {
+test("a posted event departs at the end of the turn, together with the waiting polls", () => {
   add("poll", "a");
   pass(3);
   add("poll", "b");
@@ -76,7 +76,7 @@ test("a posted event departs at the end of the turn, with the polls that wait", 
   expect(messages[1]?.atMs).toBe(6);
 });
 
-test("an address that sends each poll after the last answer waits only for its first answer, also beside other bridges", () => {
+test("an address that polls again after each answer waits only for its first answer, even while other bridges poll", () => {
   add("poll", "another");
   pass(2);
   const waits: number[] = [];
@@ -92,7 +92,7 @@ test("an address that sends each poll after the last answer waits only for its f
   expect(Math.max(...waits.slice(1))).toBeLessThanOrEqual(1);
 });
 
-test("an address that polled a while ago waits again", () => {
+test("an address that has not polled for a while waits again", () => {
   add("poll", "a");
   pass(EVERY_MS);
   for (let poll = 0; poll < 3; poll++) {
@@ -117,7 +117,7 @@ test("at most 4,096 addresses are remembered, and polls from further addresses w
   expect(added).toHaveLength(1);
 });
 
-test("every call departs once, in order: a posted event in its turn, and a poll within 20 ms", () => {
+test("every call departs once and in order: a posted event in the same turn of the event loop, and a poll within 20 ms", () => {
   const step = fc.record({
     afterMs: fc.nat(30),
     kind: fc.constantFrom("poll" as const, "poll" as const, "poll" as const, "receive" as const),

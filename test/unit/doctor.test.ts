@@ -27,7 +27,7 @@ test("a reported difference of two clocks is never larger than the real one, and
       fc.nat(1e3),
       (ours, at, skewMs, blur) => {
         const nowMs = Math.min(ours.toMs, ours.fromMs + at);
-        // The other clock showed a time that its header rounds down by at most `blur`.
+        // The header rounds the time of the other clock down by at most `blur` ms.
         const fromMs = nowMs + skewMs - Math.min(blur, 999);
         const found = leastSkewMs({ fromMs, toMs: fromMs + 999 }, ours);
         expect(Math.abs(found)).toBeLessThanOrEqual(Math.abs(skewMs));
@@ -50,7 +50,7 @@ test.each([
   [90, 22, "ok"],
   [90, 20, "warn"],
   [90, 2, "fail"],
-  // A short-lived certificate is renewed late.
+  // A short-lived certificate is renewed closer to its expiry.
   [6, 3, "ok"],
   [6, 1, "warn"],
   [6, 0.5, "fail"],
@@ -61,7 +61,7 @@ test.each([
   expect(judgeCertificate("edge-certificate", "hooks.example", facts, NOW_MS).result).toBe(result);
 });
 
-test("an issuer that expires before the server's own certificate counts", () => {
+test("if the issuer's certificate expires before the server's own, the earlier expiry counts", () => {
   const certificate = (days: number) => ({
     names: "",
     fromMs: NOW_MS - 300 * DAY_MS,
@@ -71,7 +71,7 @@ test("an issuer that expires before the server's own certificate counts", () => 
   expect(judgeCertificate("edge-certificate", "hooks.example", facts, NOW_MS).result).toBe("fail");
 });
 
-test("the worst finding of a check is the one that is shown", () => {
+test("only the worst finding of a check is shown", () => {
   const order: readonly Result[] = ["ok", "skipped", "warn", "fail"];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...order), { minLength: 1 }), (results) => {
@@ -95,7 +95,7 @@ test.each([
   else expect(found).toEqual(addresses);
 });
 
-test("data in another format than core stores is a fault", () => {
+test("a check fails if Redis contains data in a format other than the one that core stores", () => {
   const installation = GetInstallationResponse.create({ storeFormat: 2, storedFormat: 3 });
   const findings = judgeCores([{ at: "core:1", skewMs: 0, installation }], "unknown");
   expect(findings).toContainEqual(expect.objectContaining({ check: "format", result: "fail" }));
@@ -158,11 +158,11 @@ test.each([
 });
 
 test.each([
-  // The address of a proxy: its connection comes from loopback, or from a private network of a public address.
+  // The edge saw a proxy's address: loopback, or a private address although the edge has a public one.
   [{ seen: "127.0.0.1", local: "10.0.0.9", remote: "10.0.0.1" }, "fail"],
   [{ seen: "10.0.0.2", local: "10.9.9.9", remote: "8.8.8.8" }, "fail"],
   [{ seen: "10.0.0.2", local: "10.9.9.9", remote: "10.0.0.1" }, "warn"],
-  // The network of the command translates its address.
+  // The network in which the command runs translates the command's address (NAT).
   [{ seen: "9.9.9.9", local: "10.9.9.9", remote: "8.8.8.8" }, "ok"],
   [{ seen: "127.0.0.1", local: "127.0.0.1", remote: "127.0.0.1" }, "skipped"],
   [{ seen: "9.9.9.9", seenInvented: INVENTED_ADDRESS, local: "9.9.9.9", remote: "8.8.8.8" }, "fail"],
@@ -172,7 +172,7 @@ test.each([
   expect(judgeAddresses({ seenInvented: addresses.seen, ...addresses }).result).toBe(result);
 });
 
-test("core notes only the addresses of announced probes, and forgets the oldest", () => {
+test("core records only the addresses of announced probes, and forgets the oldest probes", () => {
   const probes = createAddressProbes();
   probes.note("a", "9.9.9.9");
   expect(probes.announce("a")).toBe("");

@@ -4,10 +4,10 @@ import { forAll } from "../harness/for-all";
 
 const REASON = new Error("the call has ended");
 
-/** What a user of a signal can do, with one of three listeners. */
+/** An operation on a signal, with one of three listeners. */
 const STEP = fc.record({ do: fc.constantFrom("add", "remove", "abort"), who: fc.nat({ max: 2 }) } as const);
 
-/** Takes the steps, and returns what the signal showed after each step. */
+/** Runs the steps. Returns the observable state of the signal after each step. */
 function traceOf(
   signal: EndSignal,
   abort: () => void,
@@ -16,7 +16,7 @@ function traceOf(
   const called: number[] = [];
   const listeners = [0, 1, 2].map((who) => () => {
     called.push(who);
-    // A listener can remove another one, as a task does that leaves a queue.
+    // A listener can remove another listener, e.g. when a task leaves a queue.
     if (who === 0) signal.removeEventListener("abort", listeners[1] as () => void);
   });
   return steps.map((step) => {
@@ -34,7 +34,7 @@ function traceOf(
   });
 }
 
-test("the end of a call behaves like an AbortSignal", () => {
+test("the signal for the end of a call behaves like an AbortSignal", () => {
   forAll(fc.array(STEP, { maxLength: 12 }), (steps) => {
     const end = new CallEnd();
     const controller = new AbortController();

@@ -74,7 +74,7 @@ test("an event is left in the queue if the work must stop before the attempt, or
   expect(await attempt(stopped as EventPush)).toEqual(["trying", "left"]);
 });
 
-test("an event that was already attempted rests, then waits for its retry, and leaves the queue after its last attempt", async () => {
+test("an event that was already attempted is first resting, then waits for its retry, and leaves the queue after its last attempt", async () => {
   world.outcome = REFUSED;
   const push = new EventPush(shard, queued(1, { attempts: 1 }));
   expect([push.state, push.attempts]).toEqual(["resting", 1]);

@@ -60,7 +60,7 @@ const content: fc.Arbitrary<OutboundContent> = fc.oneof(
   fc.record({ type: fc.constant("dm.create" as const), user: id, message }),
 );
 
-/** Returns the summary of an event from its fields. */
+/** Returns the expected summary of an event, computed from the event's fields. */
 function expected(event: OutboundContent): EventSummary {
   const { message: body } = event;
   const fold = (each: string): string => each.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
@@ -87,7 +87,7 @@ test("the summary of each event contains its channel or member, its message id, 
   );
 });
 
-test("a summary is read from the start of an event's bytes, wherever they end", () => {
+test("a summary can be read from the first bytes of an event, wherever these bytes end", () => {
   fc.assert(
     fc.property(content, fc.double({ min: 0, max: 1, noNaN: true }), (event, part) => {
       const bytes = Buffer.from(render(event));
@@ -105,7 +105,7 @@ test("a summary is read from the start of an event's bytes, wherever they end", 
   );
 });
 
-test("the text of a summary is folded, and the labels of the buttons follow", () => {
+test("white space in the text of a summary is reduced to single spaces, and the labels of the buttons follow the text", () => {
   const join = { label: "Join", action: "join" };
   expect(textOf({ text: "Who is in?", buttons: [[join]] })).toBe("Who is in? [Join]");
   expect(textOf({ text: " a\n\n b\t\u0000c " })).toBe("a b c");
@@ -129,7 +129,7 @@ test("a text that is cut in the middle of a character stays well-formed Unicode"
   );
 });
 
-test("the longest ids leave room for the text, and a long text or long data are not read", () => {
+test("a summary has room for the text even with the longest ids, and is read from an event with a very long text and long data", () => {
   const channel = "\u0001".repeat(128);
   const body = { ...PLAIN, text: "🎲".repeat(40_000), data: { x: "y".repeat(20_000) } };
   const json = render({ type: "message.ephemeral", channel, user: channel, message: body });

@@ -44,7 +44,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom("cancel" as const, "end" as const), which: fc.nat(50) }),
 );
 
-test("no bound is ever exceeded, no slot stays free while a task can use it, and only the tasks of a full key are refused", async () => {
+test("no bound is ever exceeded, no slot stays free while a task can use it, and tasks are refused only if too many tasks of their key are waiting", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(STEP, { maxLength: 60 }),
@@ -130,7 +130,7 @@ test("if a holder frees its slot several times, only the first call has an effec
   (await third)();
 });
 
-test("a task that was cancelled before its call never begins, and a task that fails frees its slot", async () => {
+test("a task that was cancelled before `run` was called never begins, and a task that fails frees its slot", async () => {
   const slots = createFairSlots({ inAll: 1, ofOne: 1 });
   const begun: string[] = [];
   const task = async (): Promise<void> => void begun.push("begun");

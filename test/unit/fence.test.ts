@@ -7,7 +7,7 @@ const SHARD = shardOf(WORKSPACE, SHARDS);
 const TOKEN = "0b9f1b1e-6f0a-4d2e-9d53-0a4d5f6b7c81";
 const GOOD = { streamId: `trivia/${TOKEN}`, deliveryId: `${SHARD}:17-0`, attempt: 2 };
 
-test("a fence names a stream, and may name a delivery", () => {
+test("a fence identifies a stream, and may also identify a delivery", () => {
   const stream = { group: "trivia", token: TOKEN };
   expect(readFence(GOOD, WORKSPACE, SHARDS)).toEqual({
     fence: { ...stream, delivery: { entryId: "17-0", attempt: 2 } },

@@ -22,8 +22,8 @@ type Step =
   | { do: "cut"; consumer: string; ms: number };
 const consumer = fc.constantFrom("c1", "c2", "c3");
 /**
- * Durations of at most `max` ms. The slowest call to the store takes 80 ms. Many durations are no longer than that, so
- * that steps happen while a call is in progress.
+ * Durations of at most `max` ms. Many are at most 80 ms, the time of the slowest call to the store, so that steps
+ * happen while a call is in progress.
  */
 const lasting = (max: number) => fc.oneof(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max }));
 const steps = (...more: readonly fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> =>

@@ -35,7 +35,7 @@ const names = (from: number, to: number, attempt = 1) => numbers(from, to).map((
 
 // time: controlled
 describe("while one workspace posts many events and none is acked,", () => {
-  test("its events take half of the window, and an event of another workspace in the shard comes at once", async () => {
+  test("the events of this workspace fill half of the window, and an event of another workspace in the shard is delivered immediately", async () => {
     const group = startGroup(10);
     const stream = group.open("c");
     flood(group, 300);
@@ -45,7 +45,7 @@ describe("while one workspace posts many events and none is acked,", () => {
     expect(seen(stream)).toEqual([...names(0, 5), "b0/1"]);
   });
 
-  test("only its unacked events are redelivered, and the later ones wait", async () => {
+  test("only the unacked events of this workspace are redelivered, and its later events wait", async () => {
     const group = startGroup(10);
     const stream = group.open("c");
     flood(group, 20);
@@ -53,7 +53,7 @@ describe("while one workspace posts many events and none is acked,", () => {
     expect(seen(stream)).toEqual([...names(0, 5), ...names(0, 5, 2)]);
   });
 
-  test("the next stream redelivers the unacked events, and delivers the later ones for the first time, in order", async () => {
+  test("the next stream redelivers the unacked events, and delivers the later events for the first time, in order", async () => {
     const group = startGroup(10);
     const first = group.open("c");
     flood(group, 30);
@@ -72,7 +72,7 @@ describe("while one workspace posts many events and none is acked,", () => {
     expect([group.memory.unacked, group.faults]).toEqual([0, []]);
   });
 
-  test("a shard can move to another stream, although events of the workspace are parked", async () => {
+  test("a shard can move to another stream even if events of the workspace are parked", async () => {
     const group = startGroup(10);
     const first = group.open("c1");
     for (let i = 0; i < 20; i++) group.memory.append("c");
@@ -87,7 +87,7 @@ describe("while one workspace posts many events and none is acked,", () => {
 });
 
 // time: controlled
-test("events that wait for their workspaces come as acks make room, and the workspaces take turns", async () => {
+test("parked events are delivered as acks make room for their workspaces, and the workspaces take turns", async () => {
   const group = startGroup(9);
   const stream = group.open("c");
   flood(group, 30);
@@ -105,7 +105,7 @@ test("events that wait for their workspaces come as acks make room, and the work
 });
 
 // time: controlled
-test("while each workspace has room in the window, core asks the store for new events only", async () => {
+test("while each workspace has room in the window, core reads only new events from the store", async () => {
   const group = startGroup(10);
   const stream = group.open("c");
   await pass(1_000);
@@ -115,14 +115,15 @@ test("while each workspace has room in the window, core asks the store for new e
     await group.append("a", "a", "a", "b", "b");
     group.ack(stream, ...group.waiting(stream));
   }
-  // In each round, the first event, the others and a renewed lease cause one call each, and the number varies a little.
+  // In each round, the first event, the other events and a renewed lease each cause one call. The number varies a
+  // little.
   const [readNew, ...others] = calls.map(({ mock }) => mock.calls.length);
   expect([stream.delivered.length, ...others]).toEqual([100, 0, 0]);
   expect(readNew).toBeLessThanOrEqual(70);
 });
 
 // time: controlled
-test("while the consumer acks a workspace's events at once, core parks none, and one workspace leaves room for others", async () => {
+test("while the consumer acks a workspace's events immediately, core parks none of them, and the workspace leaves room for others", async () => {
   const group = startGroup(40);
   const stream = group.open("c");
   await pass(1_000);
@@ -135,7 +136,7 @@ test("while the consumer acks a workspace's events at once, core parks none, and
   }
   const [readNew = 0, ...others] = calls.map(({ mock }) => mock.calls.length);
   expect(others).toEqual([0, 0]);
-  // Each read has about as many events as one workspace can have in flight.
+  // Each read returns about as many events as one workspace can have in flight.
   expect(readNew).toBeLessThanOrEqual(40);
   await pass(1_000);
   expect(group.waiting(stream).length).toBeLessThanOrEqual(35);
@@ -145,7 +146,7 @@ test("while the consumer acks a workspace's events at once, core parks none, and
 });
 
 // time: controlled
-test("an event that arrives while acks make room comes after the parked events of its workspace", async () => {
+test("an event that arrives while acks make room is delivered after the parked events of its workspace", async () => {
   const group = startGroup(10);
   const stream = group.open("c");
   flood(group, 300);
@@ -178,7 +179,7 @@ test("a window of 1 has room for each workspace in turn", async () => {
   expect(seen(stream)).toEqual([...names(0, 3), "b0/1"]);
 });
 
-/** A core with `places` places for parked events. */
+/** Returns the parking of a core that can park `places` events. */
 function createParking(places: number) {
   const parking = {
     used: 0,
@@ -192,7 +193,7 @@ function createParking(places: number) {
 }
 
 // time: controlled
-describe("when a core has no place for further parked events,", () => {
+describe("when a core cannot park any more events,", () => {
   test("a stream stops reading the log until there is room, and no event is lost", async () => {
     const parking = createParking(200);
     const group = startGroup(10, parking);
@@ -210,7 +211,7 @@ describe("when a core has no place for further parked events,", () => {
     expect(stream.delivered.every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
-  test("a stream that has parked none goes on, and its window is not shared", async () => {
+  test("a stream without parked events continues, but its window is no longer shared among workspaces", async () => {
     const group = startGroup(10, createParking(0));
     const stream = group.open("c");
     flood(group, 30);
@@ -218,7 +219,7 @@ describe("when a core has no place for further parked events,", () => {
     expect(seen(stream)).toEqual(names(0, 10));
   });
 
-  test("the places of a stream are free again when it ends", async () => {
+  test("when a stream ends, its places for parked events are free again", async () => {
     const parking = createParking(1_000);
     const group = startGroup(10, parking);
     const stream = group.open("c");
@@ -235,9 +236,9 @@ const ofWorkspace = (stream: Stream, workspaceId: string) =>
   stream.delivered.filter((each) => each.workspaceId === workspaceId);
 
 // time: controlled
-describe("while a workspace has events that the consumer gave back,", () => {
+describe("while a workspace has events that the consumer has nacked,", () => {
   test.each([1, 2, 10])(
-    "they and its later events take no room in a window of %d, and come in order after the delay",
+    "the nacked events and the later ones take no room in a window of %d, and are delivered in order after the delay",
     async (window) => {
       const group = startGroup(window);
       const stream = group.open("c");
@@ -263,7 +264,7 @@ describe("while a workspace has events that the consumer gave back,", () => {
     },
   );
 
-  test("its events wait for room when the delay is over, if other workspaces have filled the window", async () => {
+  test("the workspace's events wait for room after the delay if other workspaces have filled the window", async () => {
     const group = startGroup(8);
     const stream = group.open("c");
     flood(group, 20);
@@ -278,7 +279,7 @@ describe("while a workspace has events that the consumer gave back,", () => {
     const others = stream.delivered.filter(({ workspaceId }) => workspaceId !== "a");
     group.ack(stream, ...others.slice(0, 2));
     await pass(100);
-    // A part of the events comes, and the rest when there is more room.
+    // Some of the events are delivered now, and the rest when there is more room.
     expect(seen(stream).slice(4 + others.length)[0]).toBe("a1/2");
     for (let i = 0; i < 100 && group.memory.unacked > 0; i++) {
       group.ack(stream, ...group.waiting(stream));
@@ -289,7 +290,7 @@ describe("while a workspace has events that the consumer gave back,", () => {
     expect([group.memory.unacked, group.faults]).toEqual([0, []]);
   });
 
-  test("the next stream gets them at once, before the later events", async () => {
+  test("the next stream gets the nacked events immediately, before the later events", async () => {
     const group = startGroup(10);
     const first = group.open("c");
     flood(group, 20);
@@ -304,7 +305,7 @@ describe("while a workspace has events that the consumer gave back,", () => {
     expect(group.faults).toEqual([]);
   });
 
-  test("a stream that loses and regains the shard gives them after the delay, before the later events", async () => {
+  test("a stream that loses and regains the shard delivers the nacked events after the delay, before the later events", async () => {
     const group = startGroup(10);
     const stream = group.open("c");
     flood(group, 20);
@@ -327,7 +328,7 @@ describe("while a workspace has events that the consumer gave back,", () => {
 });
 
 // time: controlled
-test("at most 1,000 events that were given back do not count in the window", async () => {
+test("nacked events, but at most 1,000, do not count toward the window", async () => {
   const group = startGroup(1_000);
   const stream = group.open("c");
   const counts: number[] = [];
@@ -337,7 +338,7 @@ test("at most 1,000 events that were given back do not count in the window", asy
     counts.push(ofWorkspace(stream, id).length);
     group.nack(stream, 60_000, ...ofWorkspace(stream, id).slice(0, 1));
   }
-  // The last two have a window of which 500 and 750 events are taken.
+  // For the last two workspaces, 500 and 750 places of the window are already taken.
   expect([counts, group.faults]).toEqual([[500, 500, 500, 250, 125], []]);
 });
 
@@ -365,7 +366,10 @@ const steps = fc.array(
   { minLength: 3, maxLength: 25 },
 );
 
-/** Checks that each attempt is higher than the number of earlier deliveries; exactly one higher if no stream has stopped. */
+/**
+ * Checks that the attempt number of each delivery exceeds the number of earlier deliveries: by exactly one if no stream
+ * has stopped.
+ */
 function expectAttempts({ streams }: Group): void {
   const times = new Map<string, number>();
   for (const { workspaceId, number, attempt } of streams.flatMap(({ delivered }) => delivered)) {
@@ -378,7 +382,7 @@ function expectAttempts({ streams }: Group): void {
 }
 
 // time: controlled
-test("a workspace that acks at once never waits for the acks of another, and events come in order, and none is lost", async () => {
+test("a workspace whose events are acked immediately never waits for acks of other workspaces, and all events are delivered, in order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 3, max: 12 }), steps, async (window, todo) => {
       const group = createGroup(window);

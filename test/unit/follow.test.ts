@@ -25,18 +25,18 @@ function startGroup(window = 10): Group {
 
 // time: controlled
 describe("one stream", () => {
-  test("gets an overdue event again, together with the workspace's later events, and with a higher attempt number", async () => {
+  test("a stream gets an overdue event again, together with the workspace's later events, and with a higher attempt number", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a", "a", "b", "a");
     const [a0, , b0] = stream.delivered;
     group.ack(stream, ...[a0, b0].flatMap((each) => each ?? []));
-    // The deadline of a1 runs from the ack of a0.
+    // The deadline of a1 begins with the ack of a0.
     await pass(DEADLINE_MS + 100);
     expect(seen(stream)).toEqual(["a0/1", "a1/1", "b0/1", "a2/1", "a1/2", "a2/2"]);
   });
 
-  test("gets a nacked event again with the workspace's later events, in order, and an event that arrives during the delay after them", async () => {
+  test("a stream gets a nacked event again with the workspace's later events, in order, and an event that arrives during the delay after them", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a", "a", "b");
@@ -51,7 +51,7 @@ describe("one stream", () => {
     expect([seen(stream).slice(6), group.faults]).toEqual([["a1/3", "a2/2"], []]);
   });
 
-  test("does not get a dead letter again, even if the store is unavailable at first", async () => {
+  test("a stream does not get a dead letter again, even if the store is unavailable at first", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -64,7 +64,7 @@ describe("one stream", () => {
     expect([seen(stream), group.memory.unacked]).toEqual([["a0/1"], 0]);
   });
 
-  test("gets the events of other shards while one shard is busy, even with a small window", async () => {
+  test("a stream gets the events of other shards while one shard is busy, even with a small window", async () => {
     const group = startGroup(1);
     for (let i = 0; i < 20; i++) group.memory.append("a");
     group.memory.append("c");
@@ -77,7 +77,7 @@ describe("one stream", () => {
     expect(seen(stream).slice(0, 5)).toEqual(expect.arrayContaining(["c0/1", "d0/1"]));
   });
 
-  test("ignores acks of events that were never delivered", async () => {
+  test("a stream ignores acks of events that were never delivered", async () => {
     const group = startGroup();
     const stream = group.open("c");
     stream.follower.ack(["", "nonsense", deliveryId(0, "7-0"), deliveryId(99, "1-0")]);
@@ -85,7 +85,7 @@ describe("one stream", () => {
     expect(seen(stream)).toEqual(["a0/1"]);
   });
 
-  test("gets each event exactly once, even if an answer from the store is lost", async () => {
+  test("a stream gets each event exactly once, even if an answer from the store is lost", async () => {
     for (let ms = 1; ms <= 80; ms++) {
       const group = startGroup();
       const stream = group.open("c");
@@ -102,7 +102,7 @@ describe("one stream", () => {
     }
   });
 
-  test("after losing and regaining a shard, reads the shard from its oldest unacked event, even if no other stream held it", async () => {
+  test("after losing and regaining a shard, a stream reads the shard from its oldest unacked event, even if no other stream held it", async () => {
     const group = startGroup();
     const cut = group.open("c");
     await pass(1_000);
@@ -123,7 +123,7 @@ describe("one stream", () => {
     expect(seen(cut)).toEqual(["a0/1", "a1/2"]);
   });
 
-  test("gets neither new events nor redeliveries while its client reads too slowly, and continues in order when the client catches up", async () => {
+  test("a stream gets neither new events nor redeliveries while its client reads too slowly, and continues in order when the client catches up", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -138,7 +138,7 @@ describe("one stream", () => {
     expect(group.faults).toEqual([]);
   });
 
-  test("continues with the next event when the store is available again", async () => {
+  test("a stream continues with the next event when the store is available again", async () => {
     const group = startGroup();
     const stream = group.open("c");
     await group.append("a");
@@ -178,7 +178,7 @@ describe("several streams of a group:", () => {
     expect([seen(stuck), seen(healthy)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
-  test("a delay of a nack does not keep a shard from the stream that it belongs to", async () => {
+  test("the delay of a nack does not prevent a shard from moving to the stream that owns it", async () => {
     const group = startGroup();
     const first = group.open(EVEN);
     await group.append("c");
@@ -188,7 +188,7 @@ describe("several streams of a group:", () => {
     expect([seen(first), seen(second)]).toEqual([["c0/1"], ["c0/2"]]);
   });
 
-  test("if a shard belongs to another stream, an overdue event of the shard and the workspace's later events leave the window", async () => {
+  test("if a shard belongs to another stream, an overdue event of the shard and the workspace's later events are removed from the window", async () => {
     const group = startGroup(2);
     const first = group.open(EVEN);
     group.memory.append("c");

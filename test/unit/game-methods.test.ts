@@ -148,8 +148,8 @@ test("if the ack deadline of an opening message is not a valid duration, the mes
 });
 
 /**
- * A game service whose store answers only when a test makes it answer, and the numbers of the calls that have reached
- * the store.
+ * Starts a game service whose store answers a call only when the test lets it. Returns functions to make and to answer
+ * calls, the unanswered calls in the store, and the call counts.
  */
 function startGames() {
   const counts = createCallCounts();
@@ -187,7 +187,9 @@ function startGames() {
         resolve(error === null ? "OK" : `${status[error.code ?? 0]}: ${error.details}`);
       });
     });
-  /** Stores the calls with the numbers `from` to `to` - 1, in the order in which they reach the store. */
+  /**
+   * Lets the store answer the calls with the numbers `from` to `to` - 1, in the order in which they reach the store.
+   */
   async function store(from: number, to: number): Promise<void> {
     for (let number = from; number < to; number++) {
       await until("the next call has reached the store", () => stored.length > number);
@@ -198,7 +200,7 @@ function startGames() {
   return { counts, stored, store, ask };
 }
 
-test("calls that add up to 32 MB for one token, and to 64 MB for all tokens, are accepted; further calls are answered with UNAVAILABLE until there is room again", async () => {
+test("core accepts calls of up to 32 MB for one token and 64 MB for all tokens; it answers further calls with UNAVAILABLE until there is room", async () => {
   const { counts, stored, store, ask } = startGames();
   const large = 8 * 1024 * 1024;
   const taken = ["quiz", "dice"].flatMap((name) => Array.from({ length: 4 }, () => ask(name, large)));
@@ -231,7 +233,7 @@ test("large calls reach the store in slices of 256 KB, one slice of a token at a
   expect(stored).toHaveLength(13);
 });
 
-test("core works on 16 calls of a token at the same time, and a call of another token does not wait for them", async () => {
+test("core works on at most 16 calls of a token at the same time, and a call of another token does not wait for them", async () => {
   const { stored, store, ask } = startGames();
   const many = Array.from({ length: 40 }, () => ask("quiz", 1));
   await until("the share of the token is used", () => stored.length === 16);

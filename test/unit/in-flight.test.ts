@@ -12,7 +12,7 @@ function entry(entryId: string, workspaceId = "a"): LogEntry {
   return { entryId, attempt: 1, workspaceId, receivedAtMs: 0, event: Buffer.alloc(0) };
 }
 
-test("a delivery id names a shard and an entry", () => {
+test("a delivery id contains a shard and an entry id", () => {
   const entryId = "1700000000000-3";
   expect(parseDeliveryId(deliveryId(7, entryId), 16)).toEqual({ shard: 7, entryId });
 });
@@ -24,7 +24,7 @@ test.each([...NO_ENTRIES.split(" "), "0:1-0 ", "0:1-0\n", "0:0-18446744073709551
   (id) => expect(parseDeliveryId(id, 16)).toBeUndefined(),
 );
 
-test("any string that parses as a delivery id names an existing shard", () => {
+test("any string that parses as a delivery id contains an existing shard", () => {
   forAll(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,6}:\d{1,22}-\d{1,22}$/)), (id) => {
     const parsed = parseDeliveryId(id, 16);
     if (parsed === undefined) return;
@@ -60,7 +60,7 @@ test("an overdue event is redelivered with the later unacked events of its works
 });
 
 // time: controlled
-test("a deadline runs only for the first unacked event of a workspace: 200 events, one ack every 500 ms, are never overdue", () => {
+test("a deadline runs only for the first unacked event of a workspace, so 200 events with one ack every 500 ms are never overdue", () => {
   const inFlight = new InFlight(DEADLINE_MS);
   for (let i = 1; i <= 200; i++) inFlight.add(0, entry(`${i}-0`));
   for (let i = 1; i < 200; i++) {
@@ -74,7 +74,7 @@ test("a deadline runs only for the first unacked event of a workspace: 200 event
 });
 
 // time: controlled
-test("an event can be extended for 10 minutes after its deadline first began to run; later extensions, and extensions of later events, change nothing", () => {
+test("an event's deadline can be extended until 10 minutes after it first began; later extensions, and extensions of later events, have no effect", () => {
   const inFlight = new InFlight(DEADLINE_MS);
   for (const id of ["1-0", "2-0"]) inFlight.add(0, entry(id));
   jest.advanceTimersByTime(1_000);
@@ -97,7 +97,7 @@ test("an event can be extended for 10 minutes after its deadline first began to 
 });
 
 // time: controlled
-test("a nack gives back an event and the later ones of its workspace together, after the delay, and the earlier events keep their deadline", () => {
+test("after the delay of a nack, the event and its workspace's later events are redelivered together; earlier events keep their deadline", () => {
   const inFlight = new InFlight(DEADLINE_MS);
   for (const id of ["1-0", "2-0", "3-0"]) inFlight.add(0, entry(id));
   inFlight.add(0, entry("4-0", "b"));
@@ -128,7 +128,7 @@ interface ModelEvent {
   dueAt: number;
 }
 
-/** The same rules as in `InFlight`, applied to all events at each step. */
+/** A model with the same rules as `InFlight`, which it applies to all events at each step. */
 function createModel() {
   const events: ModelEvent[] = [];
   const of = (workspace: string) =>
@@ -246,7 +246,7 @@ test("for any events that are added, acked, extended, nacked and redelivered, th
 });
 
 // time: controlled
-test("in a shard that another stream waits for, events that waited for longer than the deadline are overdue", () => {
+test("in a shard that another stream waits for, events that have been in flight for longer than the deadline are overdue", () => {
   const inFlight = new InFlight(DEADLINE_MS);
   for (const id of ["1-0", "2-0"]) inFlight.add(0, entry(id));
   jest.advanceTimersByTime(DEADLINE_MS - 1);

@@ -175,7 +175,7 @@ const INTO_BEAT = Array.from({ length: 12 }, (_, i) => i);
 
 // time: controlled
 test.each(INTO_BEAT)(
-  "a core that closes near a beat (case %i) keeps the lease of a shard until the work on the shard has ended",
+  "a core that closes around the time of a beat (case %i) keeps the lease of a shard until the work on the shard has ended",
   async (ms) => {
     const finish = keepWorkingOn(0, 1, 2, 3);
     const one = holders.start("one");
@@ -278,7 +278,7 @@ test("however cores start and stop, no shard ever has two cores, and in the end 
 });
 
 // time: controlled
-test("however cores start and stop, a core never loses a lease whose work ends within the time of a push", async () => {
+test("however cores start and stop, a core never loses the lease of a shard whose work ends within the maximum time of a push", async () => {
   const step = fc.record({ core: fc.nat(3), waitMs: fc.nat(3_000), workMs: fc.nat(PUSH_DEADLINE_MS) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
@@ -366,7 +366,7 @@ test("work that ends after its lease was lost does not release the next holder's
   holders.start("a");
   await pass(2_000);
   const other = holders.start("b");
-  // The new core gets its share. On shard 1, the old core's work continues for longer than the lease.
+  // The new core gets its share of the shards. On shard 1, the old core's work continues for longer than the lease.
   await pass(LEASE_MS + 200);
   void other.close();
   for (let ms = 0; ms < 6_000; ms += 100) {

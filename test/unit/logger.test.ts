@@ -64,7 +64,7 @@ describe("repeated entries", () => {
   afterEach(() => jest.useRealTimers());
 
   // time: controlled
-  test("do not suppress entries of another token", () => {
+  test("repeated entries do not suppress entries of another token", () => {
     start("info");
     repeat(150, () => log.info({ by: "ann" }, "changed"));
     repeat(2, () => log.info({ by: "bob" }, "changed"));
@@ -74,7 +74,7 @@ describe("repeated entries", () => {
   });
 
   // time: controlled
-  test("are written at most 100 times a minute per level, message and `where`, and a later entry counts the rest", () => {
+  test("repeated entries are written at most 100 times a minute per level, message and `where`, and a later entry counts the rest", () => {
     start("info");
     repeat(250, () => log.error({ where: "a", id: Math.random() }, "failed"));
     repeat(100, () => log.error({ where: "b" }, "failed"));
@@ -94,7 +94,7 @@ describe("repeated entries", () => {
     expect(counts(302)).toEqual([["error", "a", "failed", undefined]]);
   });
 
-  test("are all written if they are fatal, or if the log level is debug", () => {
+  test("repeated entries are all written if they are fatal, or if the log level is debug", () => {
     start("info");
     repeat(500, () => log.fatal("failed"));
     start("debug");
@@ -102,7 +102,7 @@ describe("repeated entries", () => {
     expect(written).toHaveLength(1_000);
   });
 
-  test("are counted for at most 256 kinds (level, message and `where`) at a time; a count is written before its kind is forgotten", () => {
+  test("repeated entries are counted for at most 256 kinds (level, message and `where`) at a time; a count is written before its kind is forgotten", () => {
     start("info");
     repeat(102, () => log.warn("first"));
     for (let i = 0; i < 256; i++) log.warn(`kind ${i}`);
@@ -112,7 +112,7 @@ describe("repeated entries", () => {
     ]);
   });
 
-  test("are counted in the log before the process exits", async () => {
+  test("repeated entries are counted in the log before the process exits", async () => {
     const { stdout } = await run(0, `for (let i = 0; i < 1000; i++) log.error({ where: "Lane" }, "failed");`);
     const lines = stdout.trim().split("\n");
     expect(lines).toHaveLength(101);

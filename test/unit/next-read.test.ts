@@ -5,15 +5,15 @@ import { hasPlace, placesFor, shareOf } from "../../core/operations/window-share
 const share = (window: number, room = window) => shareOf(window, room, new Map());
 
 describe("a stream reads past a workspace that has used up its share", () => {
-  test("at once if the first event in flight is old", () => {
+  test("a stream reads immediately if the workspace's first event in flight is old", () => {
     expect(readsAfter([{ inFlight: 50, since: 0 }], share(100, 50), 1_000)).toBe(1_000);
   });
 
-  test("later if its events were delivered a short time ago, because acks probably make room", () => {
+  test("a stream reads later if the workspace's events were delivered a short time ago, because acks will probably make room", () => {
     expect(readsAfter([{ inFlight: 50, since: 990 }], share(100, 50), 1_000)).toBe(1_035);
   });
 
-  test("and does not wait for workspaces that have room", () => {
+  test("a stream does not wait for workspaces that have room", () => {
     expect(readsAfter([{ inFlight: 49, since: 990 }], share(100, 51), 1_000)).toBe(1_000);
     expect(readsAfter([], share(100), 1_000)).toBe(1_000);
   });
@@ -21,7 +21,7 @@ describe("a stream reads past a workspace that has used up its share", () => {
 
 describe("the number of events that probably fit", () => {
   test.each([1, 2, 3, 8, 9, 10, 100, 1_000])(
-    "is all places in a window of %d if one workspace has them",
+    "the number of events that probably fit equals the places in a window of %d that one workspace can use, if there is only one",
     (window) => {
       for (let inFlight = 0; inFlight < window; inFlight++) {
         const free = share(window, window - inFlight);
@@ -31,7 +31,7 @@ describe("the number of events that probably fit", () => {
     },
   );
 
-  test("is larger if several workspaces have them", () => {
+  test("the number of events that probably fit is larger if several workspaces have events", () => {
     expect(probablyFitting([], share(100), 1 / 4)).toBe(81);
     expect(probablyFitting([{ inFlight: 6, since: 0 }], share(100, 20), 1 / 4)).toBe(20);
   });
@@ -43,7 +43,7 @@ test("the busiest workspace of a read is the one with the most events", () => {
 });
 
 describe("a consumer is fast", () => {
-  test("after it has acked half a window of events", () => {
+  test("a consumer is fast after it has acked half a window of events", () => {
     const pace = new Pace();
     expect(pace.isFast(100, 0, 0)).toBe(false);
     pace.add(60, 0);
@@ -51,7 +51,7 @@ describe("a consumer is fast", () => {
     expect([pace.isFast(100, 51, 60), pace.isFast(100, 50, 60)]).toEqual([false, true]);
   });
 
-  test("until no event was delivered for 100 ms", () => {
+  test("a consumer is fast until no event was delivered for 100 ms", () => {
     const pace = new Pace();
     pace.add(100, 0);
     expect([pace.isFast(100, 0, 100), pace.isFast(100, 0, 101)]).toEqual([true, false]);
@@ -61,7 +61,7 @@ describe("a consumer is fast", () => {
 });
 
 test.each([3, 8, 10, 100, 1_000])(
-  "a larger share of a window of %d leaves an eighth of it for others",
+  "a larger share of a window of %d leaves an eighth of the window for other workspaces",
   (window) => {
     for (const isAlone of [true, false]) {
       let inFlight = 0;

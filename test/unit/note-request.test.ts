@@ -22,7 +22,7 @@ function start(count: number) {
         kept.push(`${all.findIndex((each) => each.id === id)} ${sampleClass}`),
     } as unknown as RefusedRequests,
   });
-  /** Refuses a request for each of the workspaces from the first to the last place. Returns the samples. */
+  /** Refuses one request for each workspace whose index is between `first` and `last`. Returns the kept samples. */
   function refuse(first: number, last: number, signature: string | undefined): readonly string[] {
     kept.length = 0;
     for (const { id: workspaceId } of all.slice(first, last + 1)) {
@@ -41,7 +41,7 @@ function start(count: number) {
 }
 
 // time: controlled
-test("floods of wrong digests at many workspaces leave diagnoses for other workspaces", () => {
+test("floods of wrong digests at many workspaces do not prevent the diagnosis of wrong digests at other workspaces", () => {
   const clock = jest.spyOn(performance, "now");
   const { refuse } = start(41);
   for (let second = 1; second <= 5; second++) {

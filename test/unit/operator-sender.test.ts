@@ -76,7 +76,7 @@ function startSender() {
       const rest = { status: undefined, oldestWaitingAtMs: undefined, event: undefined, atMs: NOW_MS };
       outbox.push({ entryId, id: entryId, workspaceId, ...facts, ...rest, ...fields });
     },
-    /** Looks again until the condition holds, as the watch of a shard does. */
+    /** Makes the sender look at the outbox repeatedly, as the watch of a shard does, until the condition holds. */
     lookUntil: (what: string, condition: () => boolean) =>
       until(what, () => {
         sender.look();
@@ -142,7 +142,7 @@ test("an event about a deleted workspace is removed, and an unreadable record do
   expect(reports.length).toBeGreaterThan(0);
 });
 
-test("a workspace whose own receiver fails has at most its share of events in memory, and the newest are sent later", async () => {
+test("a workspace whose own receiver fails has at most its share of events in memory, and its newest events are sent later", async () => {
   const { add, sent, outbox, results, state, lookUntil } = startSender();
   state.hasOwn = true;
   results.set("w", "failed");
@@ -159,7 +159,7 @@ test("a workspace whose own receiver fails has at most its share of events in me
   );
 });
 
-test("without the lease, nothing is sent", () => {
+test("a core without the lease sends no events", () => {
   const { add, sent, state, look } = startSender();
   add("1");
   state.isLeaseOver = true;

@@ -96,7 +96,7 @@ test.each<[string, OutboundEvent]>([
 });
 
 test.each(MESSAGE_KINDS)(
-  "a message of the kind %s is accepted, also with buttons and data unless the kind is text",
+  "a message of the kind %s is accepted; unless the kind is text, it is also accepted with buttons and data",
   (kind) => {
     const extras = kind === "text" ? {} : { buttons: [[{ label: "a", action: "a" }]], data: { a: 1 } };
     expect(findOutboundFault(create("c1", { kind }))).toBeUndefined();

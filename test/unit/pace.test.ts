@@ -93,7 +93,7 @@ test("the tasks of one key do not delay a task of another key", async () => {
   expect(begun).toHaveLength(2);
 });
 
-test("a waiting task that is cancelled uses nothing of the rate, and the next task takes its place", async () => {
+test("a waiting task that is cancelled does not use up the rate, and the next task takes its place", async () => {
   const { begin, begun } = createTestPace({ perSecond: 1, burst: 1 });
   void begin("a", 1);
   const cancel = new AbortController();
@@ -119,7 +119,7 @@ test("if a key uses part of its rate without waiting, its next tasks are delayed
   expect(begun).toBe(true);
 });
 
-test("a task that is cancelled before it begins uses nothing of the rate", async () => {
+test("a task that is cancelled before it begins does not use up the rate", async () => {
   const { begin, begun } = createTestPace({ perSecond: 1, burst: 1 });
   await expect(begin("a", 1, AbortSignal.abort("cancelled"))).resolves.toBe("cancelled");
   await expect(begin("a", 1)).resolves.toBe("begun");

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { LENGTH_BYTES, packArguments } from "../../core/store/functions";
 import { ANY_CHARACTER, forAll } from "../harness/for-all";
 
-/** Unpacks a list as the library does. */
+/** Unpacks a list as the function library in Redis does. */
 function unpackFields(packed: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < packed.length;) {

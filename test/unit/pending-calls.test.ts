@@ -4,7 +4,7 @@ import { forAll } from "../harness/for-all";
 
 const NUMBERS = 2 ** 32;
 
-test("pending calls are taken by their numbers, or oldest first, also when the numbers start again from 0", () => {
+test("pending calls can be taken by number or oldest first, even after the numbers have started again from 0", () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.record({ added: fc.integer({ min: 1, max: 40 }) }) },
     fc.record({ taken: fc.nat() }),

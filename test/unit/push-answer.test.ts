@@ -188,7 +188,7 @@ describe("the start of the body of a rejection", () => {
     return Buffer.concat([...parts, Buffer.from("0\r\n\r\n")]);
   }
 
-  test("contains the first 1,024 bytes of the body, for any framing and any size of the pieces", () => {
+  test("the start of a rejection's body contains its first 1,024 bytes, for any framing and any size of the pieces", () => {
     forAll(
       fc.uint8Array({ maxLength: 3 * KB }),
       fc.option(fc.integer({ min: 1, max: 2_000 }), { nil: undefined }),
@@ -209,13 +209,13 @@ describe("the start of the body of a rejection", () => {
     );
   });
 
-  test("does not include bytes after the body", () => {
+  test("the start of a rejection's body does not include bytes after the body", () => {
     const answer = createAnswer();
     answer.read(Buffer.from("HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nnoHTTP/1.1 204 X\r\n\r\n"));
     expect(answer.bodyStart?.read(true)).toEqual({ bytes: Buffer.from("no"), isTruncated: false });
   });
 
-  test("contains all bytes that have arrived if the body ends when the connection closes", () => {
+  test("the start of a rejection's body contains all bytes that have arrived if the body ends when the connection closes", () => {
     const answer = createAnswer();
     answer.read(Buffer.from("HTTP/1.0 503 X\r\n\r\nover"));
     answer.read(Buffer.from("loaded"));
@@ -224,7 +224,7 @@ describe("the start of the body of a rejection", () => {
   });
 
   test.each(["HTTP/1.1 204 X\r\n\r\n", `${OK}Content-Length: 2\r\n\r\nok`])(
-    "is not collected for a 2xx answer: %j",
+    "the start of the body is not collected for a 2xx answer: %j",
     (text) => {
       const answer = createAnswer();
       answer.read(Buffer.from(text));

@@ -82,7 +82,10 @@ test("an attempt that is aborted ends immediately, and an abort after the answer
   bridge.connections.close();
 });
 
-/** Bridges that do not answer in time, with what each bridge sends at first and then every second; "" for nothing. */
+/**
+ * Bridges that do not answer in time, with the text that each sends first, and the text that it then sends every
+ * second.
+ */
 const STALLS: readonly (readonly [what: string, first: string, everySecond: string])[] = [
   ["gives no answer", "", ""],
   ["sends interim answers only", "", "HTTP/1.1 103 Early Hints\r\n\r\n"],

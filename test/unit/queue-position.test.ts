@@ -45,7 +45,7 @@ test("the queue has a position except during a read", async () => {
   expect(queue.position).toEqual({ token: "t", after: "2-0" });
 });
 
-test("the queue moves only from its current position", async () => {
+test("the position of the queue can be moved only from its current value", async () => {
   const { queue, read } = shardQueue();
   const first = queue.position;
   await read(1);
@@ -56,7 +56,7 @@ test("the queue moves only from its current position", async () => {
   expect(position && queue.move(position, "3-0")).toBe(false);
 });
 
-test("the queue has no position from a fault until it has been read again to its end", async () => {
+test("after a fault, the queue has no position until it has been read again to its end", async () => {
   const { queue, read } = shardQueue();
   await read(1);
   queue.failed();

@@ -10,7 +10,7 @@ const entries = fc.uniqueArray(
   }),
   { minLength: 1, maxLength: 8, selector: ({ name }) => name },
 );
-/** What can stand between two entries of a file. */
+/** Text that can separate two entries of a file. */
 const between = fc.constantFrom(
   ",",
   "\n",
@@ -32,7 +32,7 @@ test("a file gives the same tokens, whether commas, line breaks or comments sepa
   );
 });
 
-test("the error for a faulty line has its number, and no part of the token", () => {
+test("the error about a faulty line contains the number of the line, but no part of the token", () => {
   fc.assert(
     fc.property(entries, fc.nat(), token, (all, seed, secret) => {
       const lines = all.map((each) => `${each.role}:${each.name}=${each.token}`);

@@ -8,7 +8,7 @@ const { NOT_JSON } = EdgeRefusal;
 const sample = () => ({ isPoll: false });
 
 // time: ordering
-test("an address that names many workspaces takes only its share of a report, and requests of others are still reported", async () => {
+test("an address that sends requests for many workspaces uses only its share of a report, and requests of other addresses are still reported", async () => {
   const sent: ReportRefusalsRequest[] = [];
   const reports = createRefusalReports(async (request) => sent.push(request), 5);
   const other = randomUUID();
@@ -48,7 +48,7 @@ test.each([
   expect(jsonFault(Buffer.from(body))).toBe(fault);
 });
 
-test("the fault of a body that is compressed or not UTF-8 is named", () => {
+test("the message says so if a body is compressed or is not UTF-8", () => {
   expect(jsonFault(Buffer.from([0x1f, 0x8b, 8, 0]))).toContain("gzip");
   expect(jsonFault(Buffer.from([0x22, 0xff, 0x22]))).toBe("the body is not UTF-8");
   expect(jsonFault(Buffer.from('{"secret": nope}'))).not.toContain("nope");

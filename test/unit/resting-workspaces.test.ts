@@ -10,7 +10,7 @@ const unreadable = new Set([WORKSPACE.id]);
 
 // time: controlled
 describe("a workspace whose secret no key decrypts", () => {
-  test("keeps its events in the queue, and they are pushed in the order of publication when the secret is readable", async () => {
+  test("a workspace with an unreadable secret keeps its events in the queue, and they are pushed in the order of publication when the secret is readable", async () => {
     const queue = queuedMany(40, { isRetried: false });
     await shard().run(60_000, { unreadable, queue: [...queue] });
     expect([ids(), shard().drops, shard().world.queue]).toEqual([[], [], queue]);
@@ -22,7 +22,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect([shard().drops, shard().world.queue]).toEqual([[], []]);
   });
 
-  test("does not delay events of other workspaces", async () => {
+  test("a workspace with an unreadable secret does not delay events of other workspaces", async () => {
     const queue = queuedMany(40);
     await shard().run(0, { unreadable, queue: [...queue, queued(41, { workspaceId: OTHER })] });
     expect(ids()).toEqual(["evt_41"]);
@@ -31,7 +31,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect(ids()).toEqual(["evt_41", "evt_42"]);
   });
 
-  test("is read again after pauses that grow from one second to one minute", async () => {
+  test("a workspace with an unreadable secret is read again from the store after pauses that grow from one second to one minute", async () => {
     await shard().run(600_000, { unreadable, queue: queuedMany(40) });
     const times = shard().reads.map(({ atMs }) => atMs);
     const pauses = times.slice(1).map((atMs, i) => atMs - (times[i] ?? 0));
@@ -40,7 +40,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect(times.length).toBeGreaterThan(10);
   });
 
-  test("keeps the attempts that were already made", async () => {
+  test("a workspace with an unreadable secret keeps the number of attempts that were already made for an event", async () => {
     const tried = queued(1, { attempts: 1, firstFailedAtMs: 0 });
     await shard().run(30_000, { unreadable, queue: [tried] });
     expect(shard().world.queue).toEqual([tried]);
@@ -48,7 +48,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect(shard().recorded).toMatchObject([{ delivery: { attempt: 2 }, next: { do: "done" } }]);
   });
 
-  test("loses only its own events: those that exceed its share of the queue are dropped as overloaded", async () => {
+  test("a workspace with an unreadable secret loses only its own events: those that exceed its share of the queue are dropped as overloaded", async () => {
     const queue = queuedMany(WAITING_MAX + 3, { bytes: 1 });
     await shard().run(5_000, { unreadable, queue: [...queue, queued(9_999, { workspaceId: OTHER })] });
     const overloaded = queue.slice(WAITING_MAX).map(({ eventId }) => ({ eventId, reason: "overloaded" }));
@@ -56,7 +56,7 @@ describe("a workspace whose secret no key decrypts", () => {
     expect([ids(), shard().world.queue.length]).toEqual([["evt_9999"], WAITING_MAX]);
   });
 
-  test("does not use memory for events: another workspace's events are read, even if many such workspaces rest", async () => {
+  test("workspaces with unreadable secrets, even many, occupy no memory for events, so another workspace's events are still read", async () => {
     const resting = Array.from({ length: 8 }, (_, i) => `a222222${i}-2222-4333-8444-555555555555`);
     const bytes = WORKSPACE_BYTES_MAX;
     const queue = resting.map((workspaceId, i) => queued(i + 1, { workspaceId, bytes }));
@@ -67,7 +67,7 @@ describe("a workspace whose secret no key decrypts", () => {
   });
 });
 
-test("all resting workspaces together fill at most half of a small queue, and each of them at most an eighth", () => {
+test("workspaces with unreadable secrets together fill at most half of a small queue, and each of them at most an eighth", () => {
   const resting = createRestingWorkspaces({ pushQueueMax: 80, pushQueueMaxBytes: 1_000_000 });
   const accepted = ["a", "b", "c", "d", "e"].map((workspaceId) => {
     resting.begin(workspaceId);

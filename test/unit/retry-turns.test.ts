@@ -9,7 +9,7 @@ type Action =
 
 type Turns = ReturnType<typeof newTurns>;
 
-/** All retries are for the same message: even then, retries do not wait for each other. */
+/** All retries are for the same message, because even these retries must not wait for each other. */
 const retry = (id: string) => ({ id, event: { messageId: "msg_1" } });
 const newTurns = () => new WorkspaceTurns<ReturnType<typeof retry>>().retries;
 

@@ -10,7 +10,7 @@ function newSeal(of: "session" | "link", secret = createSecret()): Seal {
   return made;
 }
 
-test("a sealed text can be read with the same secret, and only for the same kind of entry", () => {
+test("a sealed text can be read only with the same secret and for the same kind of entry", () => {
   forAll(kind(), text(), (of, plain) => {
     const secret = createSecret();
     const sealed = seal(newSeal(of, secret), plain);

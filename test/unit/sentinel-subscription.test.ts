@@ -10,13 +10,13 @@ const ANSWER: Reply = ["ip", "10.0.0.2", "port", "6379", "config-epoch", "1"].ma
   Buffer.from(each),
 );
 
-test("a subscription that is added while core connects to a master is not missed", async () => {
+test("a subscription that is added while core connects to a master is not lost", async () => {
   const subscribed: string[] = [];
   let queries = 0;
   const command = async ([name]: readonly Argument[]): Promise<Reply> => {
     if (name === "ROLE") return [Buffer.from("master")];
     queries += 1;
-    // This is the query after core has connected to the master.
+    // Core makes the second query after it has connected to the master.
     if (queries === 2) await master.subscribe("cb:*", () => undefined);
     return ANSWER;
   };

@@ -113,19 +113,19 @@ describe("core", () => {
     ["PUSH_ALLOW", "10.0.0.0", /^PUSH_ALLOW .*CIDR/],
     ["LOG_LEVEL", "loud", /^LOG_LEVEL .*one of fatal, error/],
     ["CORE_TLS_CERT", "/nowhere/cert.pem", /^CORE_TLS_CERT .*cannot be read/],
-  ])("rejects %s if it is %j", (name, value, fault) => {
+  ])("core rejects %s if it is %j", (name, value, fault) => {
     const found = faults(() => readCoreConfig({ ...CORE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
     if (value.length > 4) expect(found.join("\n")).not.toContain(value);
   });
 
-  test("accepts keys for secrets in hex or base64, and keeps their order", () => {
+  test("core accepts keys for secrets in hex or base64, and keeps their order", () => {
     const base64 = Buffer.alloc(32, 7).toString("base64");
     const { secretsKeys } = readCoreConfig({ ...CORE, SECRETS_KEY: `${base64}, ${KEY}` });
     expect(secretsKeys).toEqual([Buffer.alloc(32, 7), Buffer.from(KEY, "hex")]);
   });
 
-  test("accepts several tokens, even for the same role, and tokens that contain an equals sign", () => {
+  test("core accepts several tokens, even for the same role, and tokens that contain an equals sign", () => {
     const { tokens } = readCoreConfig({
       ...CORE,
       CORE_LISTEN: "[::]:1",
@@ -138,7 +138,7 @@ describe("core", () => {
     ]);
   });
 
-  test("accepts names and workspaces of tokens, and several tokens with the same name and the same workspaces", () => {
+  test("core accepts names and workspaces of tokens, and several tokens with the same name and the same workspaces", () => {
     const entries = [
       "operator:alice=sixteen-of-them-1@:+",
       `game:trivia@${ID}+${OTHER_ID}=sixteen-of-them-2`,
@@ -189,7 +189,7 @@ describe("the edge", () => {
     ["OTEL_TRACES_SAMPLER", "some", /^OTEL_TRACES_SAMPLER .*one of parentbased_always_on/],
     ["OTEL_TRACES_SAMPLER_ARG", "1.01", /^OTEL_TRACES_SAMPLER_ARG .*from 0 to 1/],
     ["OTEL_BSP_MAX_QUEUE_SIZE", "65537", /^OTEL_BSP_MAX_QUEUE_SIZE .*from 1 to 65536/],
-  ])("rejects %s if it is %j", (name, value, fault) => {
+  ])("the edge rejects %s if it is %j", (name, value, fault) => {
     const found = faults(() => readEdgeConfig({ ...EDGE, [name]: value }));
     expect(found.filter((line) => fault.test(line))).toHaveLength(1);
     expect(found.join("\n")).not.toContain(value);
@@ -205,16 +205,16 @@ describe("the edge", () => {
     ["off", undefined],
     ["127.0.0.1:8082", { host: "127.0.0.1", port: 8082 }],
     ["[::1]:8082", { host: "::1", port: 8082 }],
-  ])("accepts %j as DASHBOARD_LISTEN", (listen, expected) => {
+  ])("the edge accepts %j as DASHBOARD_LISTEN", (listen, expected) => {
     expect(readEdgeConfig({ ...EDGE, DASHBOARD_LISTEN: listen }).dashboardListen).toEqual(expected);
   });
 
-  test("accepts a public URL with or without a path, and removes slashes at its end", () => {
+  test("the edge accepts a public URL with or without a path, and removes slashes at its end", () => {
     for (const url of ["https://hooks.example", "https://hooks.example/base"])
       expect(readEdgeConfig({ ...EDGE, PUBLIC_URL: `${url}//` }).publicUrl).toBe(url);
   });
 
-  test("accepts addresses and CIDR blocks of proxies", () => {
+  test("the edge accepts addresses and CIDR blocks of proxies", () => {
     const { trustProxy } = readEdgeConfig({ ...EDGE, TRUST_PROXY: "10.0.0.0/8, 2001:db8::1" });
     expect(trustProxy).toEqual(["10.0.0.0/8", "2001:db8::1"]);
   });
@@ -231,7 +231,7 @@ describe("settings that name files", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("are replaced by the contents of the files", () => {
+  test("settings that name files are replaced by the contents of the files", () => {
     const { tls } = readCoreConfig({ ...CORE, CORE_TLS_CERT: pem, CORE_TLS_KEY: pem });
     expect(tls).toEqual({ cert: bytes, key: bytes, clientCa: undefined });
     const { core } = readEdgeConfig({ ...EDGE, CORE_TLS_CA: pem });

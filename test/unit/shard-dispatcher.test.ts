@@ -13,7 +13,7 @@ import {
   WORKSPACE,
 } from "../harness/test-shard";
 
-/** The cached record of the workspace, and the record that the store has now. */
+/** The cached record of the workspace, and the record that the store contains now. */
 const KNOWN = { ...WORKSPACE, targetUrl: "https://known.example/" };
 const NOW = { ...WORKSPACE, targetUrl: "https://now.example/" };
 const OTHER = "22222222-2222-4333-8444-555555555555";
@@ -37,7 +37,7 @@ function answerByHand(): (eventId: string, outcome?: PushOutcome) => Promise<voi
 
 // time: controlled
 describe("new pushes of a workspace", () => {
-  test("start in the order of publication, 16 at a time", async () => {
+  test("new pushes start in the order of publication, 16 at a time", async () => {
     const answer = answerByHand();
     await shard().run(4_000, { queue: queuedMany(19) });
     expect(ids()).toEqual(eventIds(...upFrom(1, 16)));
@@ -48,7 +48,7 @@ describe("new pushes of a workspace", () => {
     expect(ids().slice(17)).toEqual(["evt_18", "evt_19"]);
   });
 
-  test("are dropped as overloaded after 10 s in the queue, and not before", async () => {
+  test("new pushes are dropped as overloaded after 10 s in the queue, and not before", async () => {
     // Each attempt takes 5 s, so 16 attempts start at 0 s, 16 at 5 s and 16 at 10 s.
     await shard().run(10_000, { answer: unanswered, queue: queuedMany(60, { isRetried: false }) });
     expect(shard().attempts).toHaveLength(48);
@@ -64,7 +64,7 @@ describe("new pushes of a workspace", () => {
     expect([shard().attempts.length, shard().world.queue]).toEqual([48, []]);
   });
 
-  test("are dropped if they cannot start within 10 s of publication, even if core reads the events late", async () => {
+  test("new pushes are dropped if they cannot start within 10 s of publication, even if core reads the events late", async () => {
     // One event is 11 s old, and 17 events are 8 s old. Sixteen of the 17 start immediately. The last event could start
     // only 5 s later, which is too late.
     const queue = [queued(1_000), ...upFrom(4_001, 17).map((number) => queued(number))];
@@ -77,7 +77,7 @@ describe("new pushes of a workspace", () => {
   });
 
   test.each(["away", "forgotten"] as const)(
-    "are dropped because of an outage, and kept as failed events, if core could not read the queue in time: %s",
+    "new pushes are dropped because of an outage, and kept as failed events, if core could not read the queue in time: %s",
     async (fault) => {
       await shard().run(0, { queue: [] });
       shard().world.lease = fault;
@@ -95,7 +95,7 @@ describe("new pushes of a workspace", () => {
     },
   );
 
-  test("are dropped as overloaded if the queue was unreadable for only a short part of the 10 s", async () => {
+  test("new pushes are dropped as overloaded if the queue was unreadable for only a short part of the 10 s", async () => {
     await shard().run(5_000, { answer: unanswered, queue: queuedMany(60, { isRetried: false }) });
     shard().world.lease = "away";
     await pass(1_500);
@@ -105,18 +105,21 @@ describe("new pushes of a workspace", () => {
     expect(late.map(({ reason }) => reason)).toEqual(Array(12).fill("overloaded"));
   });
 
-  test.each([3_600_000, -3_600_000])("wait up to 10 s, even if the clock steps by %i ms", async (stepMs) => {
-    await shard().run(5_000, { answer: unanswered, queue: [] });
-    shard().world.clockMs = stepMs;
-    shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
-    await pass(10_000);
-    const overloaded = () => shard().drops.filter(({ reason }) => reason === "overloaded").length;
-    expect([ids().length, overloaded()]).toEqual([48, 0]);
-    await pass(2_100);
-    expect([ids().length, overloaded()]).toEqual([48, 12]);
-  });
+  test.each([3_600_000, -3_600_000])(
+    "new pushes wait up to 10 s, even if the clock steps by %i ms",
+    async (stepMs) => {
+      await shard().run(5_000, { answer: unanswered, queue: [] });
+      shard().world.clockMs = stepMs;
+      shard().add(...upFrom(5_000, 60).map((number) => queued(number, { isRetried: false })));
+      await pass(10_000);
+      const overloaded = () => shard().drops.filter(({ reason }) => reason === "overloaded").length;
+      expect([ids().length, overloaded()]).toEqual([48, 0]);
+      await pass(2_100);
+      expect([ids().length, overloaded()]).toEqual([48, 12]);
+    },
+  );
 
-  test("are dropped as overloaded if their workspace has over 4 MB of events in memory, including retries; other workspaces are unaffected", async () => {
+  test("new pushes are dropped as overloaded if their workspace has over 4 MB of events in memory, including retries; other workspaces are unaffected", async () => {
     const queue = queuedMany(20, { bytes: WORKSPACE_BYTES_MAX / 16, messageId: "" });
     queue.push(queued(21, { workspaceId: OTHER }));
     await shard().run(0, { answer: () => REFUSED, queue });
@@ -124,7 +127,7 @@ describe("new pushes of a workspace", () => {
     expect(shard().drops.map(({ eventId }) => eventId)).toEqual(eventIds(...upFrom(17, 4)));
   });
 
-  test("stay in the store's queue while the events in memory are at the limit in bytes, and start as soon as there is room", async () => {
+  test("new pushes stay in the store's queue while the events in memory are at the limit in bytes, and start as soon as there is room", async () => {
     const answer = answerByHand();
     const bytes = 1024 * 1024;
     const workspaceOf = (number: number) => OTHER.replace(/^../, String(10 + Math.floor(number / 4)));
@@ -141,7 +144,7 @@ describe("new pushes of a workspace", () => {
     expect(ids().slice(count)).toEqual(eventIds(count + 1));
   });
 
-  test("are dropped as overloaded if 5,000 new pushes are already waiting", async () => {
+  test("new pushes are dropped as overloaded if 5,000 new pushes are already waiting", async () => {
     answerByHand();
     await shard().run(0, { queue: queuedMany(16 + 5_000 + 2) });
     const drops = shard().drops.map(({ eventId, reason }) => `${eventId} ${reason}`);
@@ -152,7 +155,7 @@ describe("new pushes of a workspace", () => {
     ["succeeds", OK],
     ["fails", REFUSED],
   ])(
-    "wait until an earlier attempt for the same message %s, and later new pushes wait too",
+    "new pushes wait until an earlier attempt for the same message %s, and later new pushes wait too",
     async (_how, outcome) => {
       const answer = answerByHand();
       const update = queued(3, { messageId: "msg_1" });
@@ -165,7 +168,7 @@ describe("new pushes of a workspace", () => {
     },
   );
 
-  test("do not wait for new pushes of another workspace in the same shard", async () => {
+  test("new pushes do not wait for new pushes of another workspace in the same shard", async () => {
     await shard().run(1, {
       answer: ({ eventId }) => (Number(eventId.slice(4)) > 100 ? OK : unanswered()),
       queue: queuedMany(100),
@@ -329,7 +332,7 @@ test("after the lease is lost, no attempt is made or recorded", async () => {
 });
 
 // time: controlled
-test("after the work on a shard must stop, the attempts in progress are recorded, and no attempt begins", async () => {
+test("when the work on a shard must stop, attempts in progress are still recorded, but no new attempt begins", async () => {
   const queue = [queued(1), queued(2), queued(3, { workspaceId: OTHER })];
   await shard().run(500, {
     queue,

@@ -5,7 +5,7 @@ import type { LiveMembers } from "../../core/ports/leases";
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Returns a share that joins with `join`. An update of a shard in `hung` takes 10 s. */
+/** Returns the share of a member that joins its group by calling `join`. An update of a shard in `hung` takes 10 s. */
 function createTestShare(shards: number, join: () => Promise<LiveMembers | undefined>) {
   const mine = new Map<number, boolean>();
   const faults: unknown[] = [];

@@ -16,7 +16,7 @@ test("if the share of an owner is full, only this owner is refused, and the refu
   expect(shares.used).toBe(10);
 });
 
-test("if an amount is released twice, it is freed only once", () => {
+test("if an amount is released twice, the second release has no effect", () => {
   const shares = createShares(MAX);
   const release = shares.acquire({ token: "a" }, 3);
   shares.acquire({ token: "a" }, 2);
@@ -41,7 +41,7 @@ test("the shares are exact while thousands of owners come and go", () => {
   expect(shares.take({ token: "live" }, 4)).toBe("token");
   shares.release({ token: "live" }, 3);
   expect(() => shares.release({ token: "live" }, 3)).toThrow("twice");
-  // An amount of 0 counts for nobody, and can always be released.
+  // An amount of 0 does not count for any owner, and can always be released.
   shares.take({ token: "owner 0", address: "x".repeat(100) }, 0);
   expect(shares.take({ token: "owner 0", address: "x".repeat(100) }, 4)).toBeUndefined();
   expect(shares.used).toBe(4);
@@ -50,7 +50,7 @@ test("the shares are exact while thousands of owners come and go", () => {
   expect(shares.used).toBe(0);
 });
 
-test("the names of idle owners do not keep the texts in memory of which they are parts", () => {
+test("when an owner is idle, the longer text from which the owner's name was cut does not stay in memory", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const heapMb = (): number => {

@@ -95,7 +95,7 @@ const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }));
 const secret = fc.string({ minLength: 20, maxLength: 60 });
 const seconds = fc.integer({ min: 1_000_000_000, max: 9_999_999_999 });
 
-test("a body that was serialized again in the style of any library is recognized, for any JSON", () => {
+test("any JSON body that was serialized again in the style of a common library is recognized", () => {
   forAll(json, secret, seconds, fc.nat(), (value, key, t, pick) => {
     const raw = JSON.stringify(value, undefined, 1);
     const others = reserializations(raw);
@@ -113,7 +113,7 @@ test("a body that was serialized again in the style of any library is recognized
   });
 });
 
-test("no header and no body make the diagnosis fail, and without a valid form there is no digest to examine", () => {
+test("the diagnosis does not fail, whatever the header and the body; a header without a valid form has no digest to examine", () => {
   const raw = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.string());
   const text = fc.oneof(
     fc.string({ maxLength: 200 }),
@@ -145,7 +145,7 @@ test("a key that anybody can guess does not prove that the sender knows the secr
   });
 });
 
-test("a body with very many values is not serialized again, because that would take too long", () => {
+test("the diagnosis does not serialize a body with very many values again, because that would take too long", () => {
   const nested = `${"[".repeat(20)}${"]".repeat(20)}`;
   expect(reserializations(`[${Array.from({ length: 499 }, () => "{}").join(", ")}]`)).not.toEqual([]);
   expect(reserializations(`[${Array.from({ length: 500 }, () => "{}").join(", ")}]`)).toEqual([]);

@@ -52,7 +52,7 @@ test.each(SIGNATURE_VECTORS)(
 );
 
 // contract: signature-constant-time
-test("digests are compared in constant time: timingSafeEqual decides for every pair of a secret and an entry", () => {
+test("digests are compared in constant time: timingSafeEqual compares every secret with every entry", () => {
   const compare = jest.spyOn(crypto, "timingSafeEqual");
   const wrong = [MAC, "cd".repeat(32)];
   const header = `t=1,v1=${wrong.join(",v1=")}`;

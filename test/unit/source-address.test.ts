@@ -23,7 +23,7 @@ test("all closed connections count as one address, because a closed connection h
   expect(canonicalAddress(undefined, undefined)).toBe("unknown");
 });
 
-test("an address counts as the same address however it is written", () => {
+test("all notations of an address count as the same address", () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       expect(canonicalAddress(`::ffff:${address}`, "")).toBe(canonicalAddress(address, ""));

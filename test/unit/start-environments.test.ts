@@ -17,7 +17,7 @@ test("only the chat and core get the chat's token, which is limited to one works
   expect(JSON.stringify([edge, game])).not.toContain(CHAT.token);
 });
 
-test("without a token for the chat, the chat cannot sign anyone in, and the dashboard does not know the chat", () => {
+test("without a token for the chat, the chat cannot sign anyone in, and the edge does not get the address of the chat", () => {
   const { core, edge, chat } = environments();
   expect(core["CORE_TOKENS"]).not.toContain("demo-chat");
   expect(chat["DASHBOARD_TOKEN"]).toBeUndefined();

@@ -12,7 +12,7 @@ describe("on a terminal", () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  test("steps replace each other in one line, which shows the seconds, and notes stay", () => {
+  test("each step replaces the previous step in one line, which also shows the seconds; notes stay visible", () => {
     const terminal = output({ isTTY: true });
     const progress = new Progress(terminal);
     progress.step("one");
@@ -33,7 +33,7 @@ describe("on a terminal", () => {
   });
 });
 
-test("elsewhere, each step is a line", () => {
+test("if the output is not a terminal, each step is printed as a line of its own", () => {
   const file = output({});
   const progress = new Progress(file);
   progress.step("one");

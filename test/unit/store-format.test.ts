@@ -36,7 +36,7 @@ const MARK: fc.Arbitrary<StoreMark> = fc.oneof(
   })),
 );
 
-test("each mark is parsed as it was printed", () => {
+test("parsing a printed mark returns the same mark", () => {
   forAll(MARK, (mark) => expect(parseMark(printMark(mark))).toEqual(mark));
 });
 
@@ -56,7 +56,7 @@ test("only a mark of this release's format, with the right number of shards and 
   expect(findMarkFault("16 format=2 since=1.0.0-beta.2 word=new unserved=0", 16)).toBeUndefined();
 });
 
-test("any text is either a mark or a fault, and a fault is one line", () => {
+test("any text is parsed either as a mark or as a fault, and a fault is one line", () => {
   forAll(fc.string({ unit: ANY_CHARACTER }), (text) => {
     const fault = findMarkFault(text, 16);
     if (parseMark(text) === undefined) expect(fault).toContain("does not understand");
@@ -74,12 +74,12 @@ test.each([
   ["16 format=1 migrating=2", "a migration of this Redis to format 2 has not finished", "migrate --to 2"],
   ["8 format=2", "SHARDS is 16, but this Redis was first used with 8", "set SHARDS=8"],
   ["sixteen", '"sixteen"', "docs/upgrade.md"],
-])("the fault of the mark %j says what the store has, and what to do", (text, has, what) => {
+])("the fault of the mark %j says what the store contains, and what to do", (text, has, what) => {
   expect(findMarkFault(text, 16)).toContain(has);
   expect(findMarkFault(text, 16)).toContain(what);
 });
 
-test("this release knows its own format", () => {
+test("the list of known formats contains the format of this release, and its mark names the first release with it", () => {
   expect(KNOWN_FORMATS).toContain(FORMAT);
   expect(markOf(16).since).toBeDefined();
 });

@@ -7,8 +7,8 @@ const RECORDED = "test/unit/stored-forms.txt";
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
 /**
- * Returns the names and types of all keys, from the table in keys.ts, the stored names of all fields of the state, and
- * the places of the facts that are packed in one field.
+ * Returns the names and types of all keys, from the table in keys.ts. Also returns the stored names of the state's
+ * fields, and the positions of the facts that are packed in one field.
  */
 function storedForms(): readonly string[] {
   const rows = [...read("core/store/keys.ts").matchAll(/^ \* \| (`:[^|]*?) *\| *([^|]*?) *\|/gm)];

@@ -15,7 +15,7 @@ const folder = testFolder();
 const NO_HOSTS = { addresses: () => [] };
 
 describe("the hosts file", () => {
-  test("has the addresses of each name in the order of the lines, and ignores case and comments", () => {
+  test("the hosts file lists the addresses of each name in the order of the lines; case and comments do not matter", () => {
     const label = fc.stringMatching(/^[a-zA-Z0-9-]{1,8}$/);
     const line = fc.record({
       address: fc.oneof(fc.ipV4(), fc.ipV6()),
@@ -38,12 +38,12 @@ describe("the hosts file", () => {
     );
   });
 
-  test("is parsed without an error, even if it contains arbitrary text", () => {
+  test("the hosts file is parsed without an error, even if it contains arbitrary text", () => {
     forAll(fc.string(), (text) => void parseHosts(text));
   });
 
   // time: controlled
-  test("is read again when it has changed, and counts as empty while it does not exist", () => {
+  test("the hosts file is read again when it has changed, and counts as empty while it does not exist", () => {
     const path = join(folder, "changing");
     let now = 0;
     const hosts = createHostsFile(path, () => now);
@@ -58,7 +58,7 @@ describe("the hosts file", () => {
     expect(hosts.addresses("one.test.")).toEqual(["127.0.0.22", "::1"]);
   });
 
-  test("is read up to its maximum size", () => {
+  test("the hosts file is read up to its maximum size", () => {
     const path = join(folder, "large");
     const line = "127.0.0.1 filler.test\n";
     const fillers = line.repeat(Math.ceil(HOSTS_FILE_MAX_BYTES / line.length));
@@ -76,7 +76,7 @@ describe("a lookup", () => {
   afterAll(() => names.close());
   const servers = () => [names.server];
 
-  test("does not send a query if the name is in the hosts file, with or without a dot at its end", async () => {
+  test("a lookup does not send a query if the name is in the hosts file, with or without a dot at its end", async () => {
     const path = join(folder, "hosts");
     writeFileSync(path, "10.0.0.1 known.test\n");
     const lookup = createNameLookup({ servers: servers(), hosts: createHostsFile(path) });
@@ -85,13 +85,13 @@ describe("a lookup", () => {
     expect(names.lookups("known.test")).toBe(0);
   });
 
-  test("uses the system's hosts file if the settings have no name servers", async () => {
+  test("a lookup uses the system's hosts file if the settings have no name servers", async () => {
     const found = await createNameLookup({ servers: [] }).addresses("localhost");
     expect(found).toContain("127.0.0.1");
   });
 
   test.each(["NXDOMAIN", "SERVFAIL"] as const)(
-    "fails if it is answered with %s, and does not use getaddrinfo, whose threads core's other lookups need",
+    "a lookup fails if it is answered with %s, and does not use getaddrinfo, whose threads core's other lookups need",
     async (answer) => {
       const spies = [jest.spyOn(dns, "lookup"), jest.spyOn(dnsPromises, "lookup")] as const;
       names.set("missing.test", answer);
@@ -105,7 +105,7 @@ describe("a lookup", () => {
   );
 
   // time: ordering
-  test("occupies one slot while the servers do not answer, then fails, and does not delay other names", async () => {
+  test("a lookup occupies one slot while the servers do not answer, then fails, and does not delay other names", async () => {
     const lookup = createNameLookup({ servers: servers(), max: 2 });
     const ended: string[] = [];
     const look = (name: string) =>
@@ -126,7 +126,7 @@ describe("a lookup", () => {
     expect(found).toEqual(["127.0.0.1"]);
   });
 
-  test("finds both IPv4 and IPv6 addresses", async () => {
+  test("a lookup finds both IPv4 and IPv6 addresses", async () => {
     names.set("both.test", ["127.0.0.1", "::1"]);
     const found = await createNameLookup({ servers: servers() }).addresses("both.test");
     expect([...found].toSorted()).toEqual(["127.0.0.1", "::1"]);

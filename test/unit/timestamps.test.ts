@@ -24,12 +24,12 @@ test.each([
 });
 
 // time: controlled
-test("if the difference is just above 5 minutes, the message says that the difference is more", () => {
+test("if the difference is just above 5 minutes, the message says that it is more than 5 minutes", () => {
   const words = staleTimestamp(String(NOW_S + 301), NOW_MS + 300, "the service's clock");
   expect(words).toMatch(/is more than 5 minutes ahead of/);
 });
 
-test("a difference is in minutes from 120 seconds on, as the limit is", () => {
+test("a difference of 120 seconds or more is given in minutes, like the limit", () => {
   expect([60, 119, 119.5, 120, 360].map(durationOf)).toEqual([
     "60 seconds",
     "119 seconds",

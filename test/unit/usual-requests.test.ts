@@ -71,7 +71,7 @@ async function start(answersUsual: boolean): Promise<string> {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
-/** Sends a request, and returns everything that it caused. */
+/** Sends a request, and returns all its effects. */
 async function effects(base: string, request: Buffer) {
   [seen.core, seen.refused, seen.reported] = [[], [], []];
   const { answers } = await exchange(base, request, { until: 1 });

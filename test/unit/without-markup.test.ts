@@ -16,7 +16,7 @@ test.each([
   expect(withoutMarkup(text)).toBe(words);
 });
 
-test("a text in which a game escaped each mark keeps its characters", () => {
+test("if a game has escaped each mark in a text, removing the markup restores the original characters", () => {
   forAll(fc.record({ text: fc.string({ unit: "grapheme", maxLength: 80 }) }), ({ text }) => {
     expect(withoutMarkup(text.replaceAll(/[!-/:-@[-`{-~]/g, "\\$&"))).toBe(text);
   });

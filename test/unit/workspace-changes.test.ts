@@ -39,7 +39,7 @@ test("a connection, a cleared target URL and a new workspace are logged", () => 
   ]);
 });
 
-test("the log contains neither secrets nor the queries of target URLs, and its details are bounded", () => {
+test("the log contains neither secrets nor the queries of target URLs, and its details are bounded in length", () => {
   const after = { ...BEFORE, secrets: [SECRET], targetUrl: "https://b.example/e?key=hidden#hidden" };
   expect(shown(BEFORE, after, "ann")).toEqual([
     "ann secret-rotated",

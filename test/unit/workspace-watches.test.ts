@@ -37,7 +37,7 @@ beforeEach(() => {
   [opened, reads] = [[], 0];
 });
 
-/** Whether a watch has the health and the requests. */
+/** Returns whether a watch has received the health and the requests. */
 const hasHealth = (changes: readonly WorkspaceChange[]) =>
   ["health", "requests"].every((name) => changes.some((change) => name in change));
 

@@ -7,11 +7,11 @@ import { createWorkspaceApi, type WorkspaceApi } from "../harness/workspace-api"
 import { nth } from "../faults/clients";
 import type { Rig } from "../harness/rig";
 
-/** The service under test, and the surroundings of the service. */
+/** The service under test, and the servers and clients around the service. */
 export interface World {
   readonly rig: Rig<TestRedis>;
   readonly mail: TestMailServer;
-  /** The bridge of the push workspaces of the contents; the bridge of the load is `rig.receiver`. */
+  /** The bridge of the push workspaces that the contents create. The load uses another bridge, `rig.receiver`. */
   readonly bridge: Receiver;
   readonly due: PollDue;
   readonly clients: CoreClients;
@@ -27,7 +27,7 @@ export function createWorld(parts: Pick<World, "rig" | "mail" | "bridge" | "due"
 }
 
 /**
- * One kind of data that an upgrade and a rollback must keep. The release before creates the data when the value is
+ * One kind of data that an upgrade and a rollback must keep. The previous release writes the data when this object is
  * created.
  */
 export interface Contents {

@@ -6,11 +6,11 @@ import type { TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 import type { Fill, World } from "./contents";
 
-/** A request of a bridge. Repeats of a request must be ignored, also after an upgrade. */
+/** A request of a bridge. Repeats of a request must be ignored, even after an upgrade. */
 interface Posted {
   readonly workspace: string;
   readonly text: string;
-  /** Whether a repeat is too late: its signature is as old as the request, and is accepted for five minutes. */
+  /** Whether a repeat is too late. Its signature is as old as the request, and is accepted for only five minutes. */
   isTooLate(): boolean;
   repeat(): Promise<Answer>;
 }
@@ -36,7 +36,7 @@ async function postWithoutId({ url }: World, workspace: TestWorkspace, text: str
   return { workspace: workspace.id, text, isTooLate, repeat };
 }
 
-/** What a group has received, over all releases. */
+/** The events that a group has received from all releases. */
 class Group {
   readonly #name: string;
   readonly #ours: ReadonlySet<string>;
@@ -83,7 +83,7 @@ class Group {
     return received;
   }
 
-  /** Waits until the group has received a number of events, and notes them. */
+  /** Waits until the group has received `count` events, and records the events. */
   async sees(count: number): Promise<void> {
     for (const each of await this.#receive((texts) => texts.size >= count))
       this.#deliveries.set(each.text, each);

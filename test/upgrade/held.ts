@@ -5,7 +5,7 @@ import { createKeys } from "../../core/store/keys";
 import { publish, textEvent, type TestWorkspace } from "../harness/service";
 import type { Contents, Fill, World } from "./contents";
 
-/** A held event: what a page contains, as far as the answer to the publication says it. */
+/** The fields of a held event that are known as soon as it is published, and that a page must contain. */
 interface Held {
   readonly id: string;
   readonly sequence: number;
@@ -28,7 +28,7 @@ interface Page {
 const CALL_MAX = 100;
 const LARGE_BYTES = 30_000;
 
-/** Publishes events, and returns what bridges must get. */
+/** Publishes events, and returns the held events that bridges must get. */
 async function hold({ clients }: World, events: readonly EventInit[]): Promise<readonly Held[]> {
   const held: Held[] = [];
   for (let from = 0; from < events.length; from += CALL_MAX) {
@@ -97,7 +97,7 @@ export const neverPolled: Fill = async (world) => {
   return keeps(world, workspace, expected);
 };
 
-/** More events than a page contains, of a bridge that has fetched a part, and whose cursor must stay valid. */
+/** More events than fit in a page. The bridge has fetched some of the events, and its cursor must stay valid. */
 export const partlyFetched: Fill = async (world) => {
   const workspace = await world.workspaces.make({ name: "partly fetched" });
   const events = Array.from({ length: 250 }, (_, i) =>
@@ -109,7 +109,7 @@ export const partlyFetched: Fill = async (world) => {
   return keeps(world, workspace, expected, [String(cursor), String(expected[200]?.sequence)]);
 };
 
-/** Many large events. They are in several blocks of the release before. */
+/** Many large events. The previous release stores them in several blocks. */
 export const large: Fill = async (world) => {
   const workspace = await world.workspaces.make({ name: "large" });
   const events = Array.from({ length: 60 }, (_, i) =>
@@ -174,7 +174,7 @@ export const gap: Fill = async (world) => {
   const kept = expected[0]?.sequence ?? 0;
   const keys = createKeys(16);
   const state = `${keys.prefixOf(workspace.id)}:st:${workspace.id}`;
-  // The highest sequence that has expired: the test does not wait 24 hours.
+  // Sets the highest expired sequence by hand, because the test does not wait 24 hours.
   await world.due.redis.command(state, ["HSET", state, "gone", String(kept - 10)]);
   const gaps = async () => {
     const cursors = [kept - 20, kept - 11, kept - 10, kept - 1, kept];

@@ -77,7 +77,9 @@ async function startFilled() {
 
 /** The exit code of a core that cannot use the data. */
 const SETTINGS_FAULT = 78;
-/** The number of commands after which the first migration is killed, and the factor for the next one. */
+/**
+ * The number of commands after which the first migration is killed, and the factor by which it grows for the next one.
+ */
 const FIRST_KILL = 10;
 const KILL_GROWTH = 1.6;
 
@@ -90,8 +92,8 @@ describeUpgrade(`a migration of the data of ${VERSION_BEFORE} that is killed aga
   afterAll(() => filled.close());
 
   /**
-   * Stops all processes, and kills a migration after more and more commands, until it ends by itself. Once the migration has begun to
-   * change the data, neither release starts. Returns the number of kills.
+   * Stops all processes. Then runs a migration and kills it, each time after more commands, until it ends by itself.
+   * Once the migration has begun to change the data, neither release starts. Returns the number of kills.
    */
   async function change(release: string, ...to: readonly string[]): Promise<number> {
     const { rig, contents, redis } = filled;
@@ -120,11 +122,11 @@ describeUpgrade(`a migration of the data of ${VERSION_BEFORE} that is killed aga
     return kills;
   }
 
-  test("continues when it runs again, and keeps all held events", async () => {
+  test("a killed migration continues when it runs again, and keeps all held events", async () => {
     expect(await change(THIS_RELEASE)).toBeGreaterThan(2);
   });
 
-  test("continues on the way back too", async () => {
+  test("a killed migration to the previous format also continues when it runs again", async () => {
     for (const { add } of filled.contents) await add?.();
     expect(await change(BEFORE, "--to", FORMAT_BEFORE)).toBeGreaterThan(2);
   });

@@ -8,8 +8,8 @@ import type { Fill } from "./contents";
 import { answers } from "./pushed";
 
 /**
- * Data that the release before does not know: kept failed events, and the log of changes. A rollback must keep the data
- * for the next upgrade.
+ * Data that the previous release does not have: kept failed events, and the log of changes. A rollback must keep the
+ * data for the next upgrade.
  */
 export const newer: Fill = async ({ workspaces, clients, bridge }) => {
   const { id } = await workspaces.make({ name: "newer", targetUrl: bridge.urlOf("contents.test") });
@@ -22,7 +22,7 @@ export const newer: Fill = async ({ workspaces, clients, bridge }) => {
   return {
     async check() {
       const found = await read().catch((error: ServiceError) => {
-        // The release before lacks these calls.
+        // The previous release lacks these calls.
         expect(error.code).toBe(grpcStatus.UNIMPLEMENTED);
         return undefined;
       });

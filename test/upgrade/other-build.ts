@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { THIS_RELEASE } from "../harness/processes";
 
-/** The programs of a build, and what they need beside dist. */
+/** The files and folders in dist that the programs of a build need. */
 const PROGRAMS = ["contract", "core", "edge", "proto", "runtime", "kit", "build.json"];
 
 /**
- * Returns the folder of a second build of this release, whose function library differs, and so has another name in
- * Redis. The folder is deleted after the tests of the file.
+ * Creates a second build of this release, whose function library differs and so has a different name in Redis. Returns
+ * the folder of the build, which is deleted after the tests of the file.
  */
 export function otherBuild(): string {
   const folder = mkdtempSync(join(tmpdir(), "cb-build-"));

@@ -8,7 +8,7 @@ import { healthOf } from "./workspaces";
 const OUTAGE_MS = 10 * 60_000;
 const LATER = "later@example.com";
 
-/** Bridges that have stopped polling: one whose owner got an email, and one whose owner's email waits. */
+/** Bridges that have stopped polling: one whose owner got an email, and one whose owner's email is still waiting. */
 export const outages: Fill = async ({ workspaces, clients, mail, due, url }) => {
   mail.behave({ refuse: 450, to: /^later@/ });
   const told = await workspaces.make({ name: "told", ownerEmail: "told@example.com" });
@@ -28,7 +28,7 @@ export const outages: Fill = async ({ workspaces, clients, mail, due, url }) => 
   let expected = await health();
   let emails = 1;
   return {
-    // From now on, the next release can send the email that waits.
+    // The mail server accepts the waiting email from now on, so the next release can send it.
     stopped: () => mail.behave("accept"),
     async check() {
       expect(await health()).toEqual(expected);

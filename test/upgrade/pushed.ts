@@ -12,10 +12,10 @@ import type { Fill, World } from "./contents";
 const MANY = 100;
 const SLOW_MS = 300;
 
-/** How the bridge of the contents answers the pushes of each workspace; by default, with 204. */
+/** The bridge's answers to the pushes of each workspace, by workspace id; 204 by default. */
 export const answers = new Map<string, Behaviour>();
 
-/** Makes the bridge of the contents answer as `answers` says. */
+/** Makes the bridge give the answers in `answers`. */
 export function behave({ bridge }: World): void {
   bridge.behave((request) => answers.get(workspaceOf(request)) ?? status(204));
 }
@@ -31,7 +31,7 @@ async function logOf({ clients: { workspaces } }: World, { id: workspaceId }: Te
   return (await call(workspaces, workspaces.listDeliveries, request)).deliveries.toReversed();
 }
 
-/** Returns the fields of an entry of the log that all releases have. */
+/** Returns those fields of a log entry that exist in all releases. */
 function fieldsOf({ id, at, eventId, eventType, attempt, result, status: code, address }: LoggedDelivery) {
   return { id, at, eventId, eventType, attempt, result, code, address };
 }

@@ -4,13 +4,15 @@ import { findReleaseBefore, RELEASE_BEFORE } from "../programs/release-before";
 import { SECRETS_KEY, THIS_RELEASE, TOKENS } from "../harness/processes";
 import { untilConnected, type Rig } from "../harness/rig";
 
-/** The folder of the release before. The tests are skipped if this machine does not have it. */
+/**
+ * The folder of the previous release; empty if the release is not built on this machine. The tests are then skipped.
+ */
 export const BEFORE = findReleaseBefore() ?? "";
 export const VERSION_BEFORE = RELEASE_BEFORE.version;
-/** The store formats of the release before, and of this release. */
+/** The store format of the previous release. */
 export const FORMAT_BEFORE = "1";
 
-/** `describe`, or `describe.skip` if the release before could not be built. `global-setup` has printed why. */
+/** `describe`, or `describe.skip` if the previous release could not be built. `global-setup` has printed why. */
 export const describeUpgrade = BEFORE === "" ? describe.skip : describe;
 
 export interface Outcome {

@@ -17,7 +17,7 @@ type Options = Parameters<typeof startRig>[1];
 /** Exit codes: see docs/upgrade.md. */
 const SETTINGS_FAULT = 78;
 const BUSY = 75;
-/** Number of events that a core publishes after it was suspended. */
+/** Number of events that a core publishes after it resumes. */
 const PUBLICATIONS = 10;
 
 /** Starts a rig under load, calls `use` while the load continues, and fails if an event is lost. */
@@ -46,7 +46,7 @@ async function countLibraries(url: string): Promise<number> {
 
 // time: ordering
 describeUpgrade(`this release beside ${VERSION_BEFORE}`, () => {
-  test("neither a core of this release nor a migration begins while a core of the release before runs", () =>
+  test("neither a core of this release nor a migration starts while a core of the previous release runs", () =>
     underLoad({ release: BEFORE }, async ({ redis }) => {
       const core = await runCore(redis.url, []);
       expect([core.code, core.output]).toEqual([SETTINGS_FAULT, expect.stringContaining("main.js migrate")]);
@@ -54,7 +54,7 @@ describeUpgrade(`this release beside ${VERSION_BEFORE}`, () => {
       expect([migration.code, migration.output]).toEqual([BUSY, expect.stringContaining("core")]);
     }));
 
-  test("a core of the release before does not start beside cores of this release, but its edges work with them", () =>
+  test("a core of the previous release does not start beside cores of this release, but edges of the previous release work with them", () =>
     underLoad({ edgeRelease: BEFORE }, async ({ redis }) => {
       const { code, output } = await runCore(redis.url, [], BEFORE);
       expect([code, output]).toEqual([
@@ -64,8 +64,12 @@ describeUpgrade(`this release beside ${VERSION_BEFORE}`, () => {
     }));
 
   test.each([
-    ["the release before", "this release", { from: BEFORE, to: THIS_RELEASE, args: [] }],
-    ["this release", "the release before", { from: THIS_RELEASE, to: BEFORE, args: ["--to", FORMAT_BEFORE] }],
+    ["the previous release", "this release", { from: BEFORE, to: THIS_RELEASE, args: [] }],
+    [
+      "this release",
+      "the previous release",
+      { from: THIS_RELEASE, to: BEFORE, args: ["--to", FORMAT_BEFORE] },
+    ],
   ])("a core of %s that was suspended during the migration to %s loses no event", async (_a, _b, change) => {
     const rig = await startRig(startTestRedis, { cores: 1, edges: 1, release: change.from });
     const closers: (() => unknown)[] = [() => rig.close()];
@@ -102,7 +106,7 @@ describeUpgrade(`this release beside ${VERSION_BEFORE}`, () => {
 describe("two builds of this release", () => {
   const other = otherBuild();
 
-  test("work side by side on the same data, and replace each other without losing an event", () =>
+  test("two builds of this release work side by side on the same data, and replace each other without losing an event", () =>
     underLoad({ release: [THIS_RELEASE, other] }, async ({ cores, edges, redis }, load) => {
       expect(await countLibraries(redis.url)).toBe(2);
       for (const [place, member] of [...cores, ...edges].entries()) {

@@ -31,7 +31,7 @@ const FILLS: Readonly<Record<string, Fill>> = {
   "a rotation of secrets": rotation,
   "disconnected workspaces with held events": reconnected,
   "held events of a bridge that never polled": neverPolled,
-  "held events of a bridge that has fetched a part": partlyFetched,
+  "held events of a bridge that has fetched some of them": partlyFetched,
   "many large held events": large,
   "held events that were all fetched": allFetched,
   "a workspace that never held an event": neverHeld,

@@ -6,7 +6,7 @@ import { publish, type TestWorkspace } from "../harness/service";
 import { expectRejected } from "../harness/workspace-api";
 import type { Fill } from "./contents";
 
-/** Returns the fields of a workspace that all releases have. */
+/** Returns those fields of a workspace that exist in all releases. */
 function fieldsOf(workspace: Workspace | undefined) {
   if (workspace === undefined) throw new Error("the answer has no workspace");
   const { id, name, ownerEmail, platform, connected, targetUrl, mode, secrets, createdAt } = workspace;
@@ -103,7 +103,7 @@ export const reconnected: Fill = async ({ workspaces, clients, url }) => {
   };
 };
 
-/** The health of a workspace for each state that the release before knows. */
+/** The health of a workspace for each state that the previous release has. */
 export const health: Fill = async ({ workspaces, clients, url }) => {
   const fresh = await workspaces.make({ name: "never polled, nothing held" });
   const waits = await workspaces.make({ name: "never polled, 3 held" });
@@ -128,7 +128,7 @@ export const health: Fill = async ({ workspaces, clients, url }) => {
   };
 };
 
-/** Returns the fields of the health of a poll workspace that all releases have. */
+/** Returns those fields of a poll workspace's health that exist in all releases. */
 export function healthOf({ health: found }: Awaited<ReturnType<Parameters<Fill>[0]["workspaces"]["get"]>>) {
   if (found?.mode?.$case !== "poll") throw new Error("not a poll workspace");
   const { failing, failingSince, lastPollAt, waiting, oldestWaitingAt } = found.mode.value;

@@ -14,7 +14,7 @@ export interface ShownPost {
 /** Maximum number of messages that the chat keeps. */
 const POSTS_MOST = 1_000;
 
-/** Opens a chat in the terminal: prints what the bridge shows, and reads what the only member types. */
+/** Opens a chat in the terminal, whose only member is the user: prints what the bridge shows, and reads typed lines. */
 export function openTerminalChat() {
   const posts = new Map<string, ShownPost>();
 

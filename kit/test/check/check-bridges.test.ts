@@ -61,7 +61,7 @@ test.each(CORRECT_SHOWS)("a bridge passes every rule if its chat %s", (what, _ch
 });
 
 // time: controlled
-test("if the channel and the user are given, they are used for all messages, and the check uses no other ids", () => {
+test("if a channel and a user are given, the check sends every message to them, and uses no other ids", () => {
   const { ok, rules = [] } = results.get("given") ?? {};
   const ids = rules.find(({ id }) => id === "ids-unchanged");
   expect([ok, ids]).toMatchObject([true, { verdict: "passed", note: "only the given --channel and --user" }]);

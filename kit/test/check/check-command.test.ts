@@ -74,7 +74,7 @@ async function runPoll(args: string, start: (place: PollerPlace) => { stop(): Pr
   return ended;
 }
 
-/** Starts a bridge that uses the kit's main import, and sends one event. */
+/** Starts a bridge that is made with `createBridge`, and sends one event. */
 function startWholeBridge({ baseUrl, workspace }: PollerPlace, chat: MemoryChat): Bridge {
   const { edit: update, ...calls } = chatCalls(chat);
   const bridge = createBridge({

@@ -91,7 +91,7 @@ test("the check accepts an event with a new kind and new fields", () => {
 });
 
 test.each([...TEXT_CASES, ...UNKNOWN_CASES, ...DM_CASES])(
-  "the check of sent events judges $what as the service does",
+  "the check of sent events and the service give the same verdict on $what",
   ({ event, field }) => {
     expect(inboundFault(JSON.parse(JSON.stringify(event)))?.field).toBe(field);
   },
@@ -106,7 +106,7 @@ test("the check of sent events reports text that is not well-formed Unicode, as 
   expect(inboundFault({ ...sent, user: { id: "u" }, text: "\ude00" })?.field).toBe("text");
 });
 
-test("a line of the report keeps all words, and is wrapped at spaces", () => {
+test("a long line of the report is wrapped at spaces, without losing a word", () => {
   const words = array(stringMatching(/^[!-~]{1,30}$/), { minLength: 1, maxLength: 60 });
   assert(
     property(words, (list) => {
@@ -117,7 +117,7 @@ test("a line of the report keeps all words, and is wrapped at spaces", () => {
   );
 });
 
-test("a line and a summary with colour read as the same text without colour", () => {
+test("a coloured line or summary contains the same text as one without colour", () => {
   const rule = { id: "rule", says: "The bridge answers.", ms: 1 };
   const results: readonly RuleResult[] = [
     { ...rule, verdict: "passed" },

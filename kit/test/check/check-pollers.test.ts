@@ -16,7 +16,7 @@ jest.mock<object>("node:timers/promises", () =>
 
 type Start = (place: PollerPlace, chat: MemoryChat) => RunningPoller;
 
-/** Runs the check while the bridge of `start` polls. If `start` is undefined, no bridge polls. */
+/** Runs the check while the bridge that `start` starts is polling. If `start` is undefined, no bridge polls. */
 async function check(
   start: Start | undefined,
   change: Partial<PollerCheckOptions> = {},
@@ -85,7 +85,7 @@ test.each(["kit", "kit with a slow chat", "plain"])("a correct bridge passes eve
 
 // time: controlled
 test.each(["a limit of one", "latest", "an old cursor", "two secrets"])(
-  "a correct bridge that sends no event passes every other rule: %s",
+  "a correct bridge that sends no event passes every rule that needs no sent event: %s",
   (what) => {
     expect([idsOf(what, "failed"), idsOf(what, "partly checked")]).toEqual([
       [],

@@ -160,7 +160,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /a message whose text has 4000 characters above U\+FFFF was answered with 400/,
   ],
   [
-    "computes the digest of a body as normalized to NFC",
+    "computes the digest over the body after normalizing it to NFC",
     (answer, _count, body) => {
       const text = body.toString();
       return answer.status === 202 && text.normalize("NFC") !== text ? refusal(401) : answer;
@@ -169,7 +169,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /a message with characters outside ASCII was answered with 401/,
   ],
   [
-    "accepts a digest of the body as decoded from Latin-1",
+    "accepts a digest over the body after decoding it as Latin-1",
     (answer, _count, body) =>
       answer.status === 401 && /[^\0-\x7f]/.test(body.toString()) ? ACCEPTED : answer,
     "signatures-refused",

@@ -74,7 +74,7 @@ test("JSON that is escaped to ASCII is parsed to the same value as before", () =
   );
 });
 
-test("the text of a message is complete, even if the chat breaks it into several messages at spaces", async () => {
+test("the check reads the whole text of a message, even if the chat splits it at spaces into several messages", async () => {
   const make = createEventMaker({ workspace: "w", channel: "c", user: "u" });
   const group = SAMPLES.emoji;
   const [first, second] = [make.create(textOf(group)), make.create("another")];

@@ -1,7 +1,7 @@
 /**
- * A bridge, which tests kill. Its chat is the file CHAT: each call appends a line with the call, the id of the event and
- * the text. With CHAT_WAITS=1, the chat accepts nothing. The chat refuses messages in the channel CHAT_REFUSES. The
- * bridge receives pushes on PORT; without PORT, it polls BASE_URL.
+ * A bridge that tests kill. The file CHAT is its chat: each call appends a line with the call, the id of the event and
+ * the text. With CHAT_WAITS=1, the chat never answers a call. The chat refuses messages in the channel CHAT_REFUSES.
+ * The bridge receives pushes on PORT; without PORT, it polls BASE_URL.
  */
 import { appendFileSync } from "node:fs";
 

@@ -1,6 +1,6 @@
 /**
- * A process that locks the folder FOLDER after each line of its input. It first prints `ready`, and then `held`, or the message of the error,
- * and keeps the lock until it is killed.
+ * A process that locks the folder FOLDER after each line of its input. The process first prints `ready`. For each line,
+ * it prints `held`, or an error message if it cannot lock the folder. It keeps the lock until it is killed.
  */
 import { createInterface } from "node:readline";
 import { lockFolder } from "../../folder-lock";

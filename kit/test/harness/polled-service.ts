@@ -12,7 +12,7 @@ export const SECRET = "secret-one";
 export type PolledService = Awaited<ReturnType<typeof startPolledService>>;
 
 /**
- * Returns a behaviour with which the stub answers with a page, as the service does. By default, the page is correctly
+ * Returns a behaviour that makes the stub answer with a page, as the service does. By default, the page is correctly
  * signed.
  */
 export function pageOf(
@@ -43,7 +43,7 @@ export async function startPolledService() {
     handle: (page: EventPage) => void pages.push(page),
   });
 
-  /** Runs a poller, and answers its requests with `answers` in turn. The first further request stops the poller. */
+  /** Runs a poller, and answers its requests with `answers` in turn. The next request after these stops the poller. */
   async function run(answers: readonly Behaviour[], change: Partial<WatchedPollerOptions> = {}) {
     const timing = skipTime();
     const abort = new AbortController();

@@ -25,8 +25,8 @@ export function unbuiltProject(folder: string): string {
 }
 
 /**
- * Packs the kit as `npm publish` would, for all test files of the run. Packs a copy of the sources: before npm packs,
- * it rebuilds kit/dist, which other tests are using.
+ * Packs the kit as `npm publish` would, for all test files of the run. Packs a copy of the sources, because `npm pack`
+ * first rebuilds kit/dist, which other tests are using.
  */
 export function shareKit(): { close(): void } {
   const folder = mkdtempSync(join(tmpdir(), "cb-kit-"));

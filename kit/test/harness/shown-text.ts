@@ -8,18 +8,18 @@ export const STRICT = new MarkdownIt("commonmark", { html: true });
 
 /** A parser of GitHub-flavoured Markdown that allows HTML, and reads newlines as line breaks. */
 export const GFM = new MarkdownIt("default", { html: true, breaks: true, linkify: true });
-// Escaping cannot stop a renderer from guessing links without "//", so the tests turn off the guessing.
+// Escaping cannot stop a renderer from guessing links without "//", so the tests turn this guessing off.
 GFM.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }).add("//", null).add("mailto:", null);
 
 /** A piece of text with its styles, e.g. ["Ada", "bold"]; "\n" for a line break. */
 type Span = readonly [text: string, style: string];
 
 /**
- * An item of what a reader sees: the beginning or the end of a quote, a code block, or the spans of a line.
+ * A part of what a reader sees: the start of a quote, the end of a quote, a code block, or the spans of a line.
  */
 type Shown = string | readonly Span[];
 
-/** Returns what a reader sees of a tree. */
+/** Returns what a reader sees of a parsed text. */
 export function shownBlocks(blocks: readonly Block[]): readonly Shown[] {
   return blocks.flatMap((block): readonly Shown[] => {
     switch (block.type) {

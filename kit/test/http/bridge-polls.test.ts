@@ -42,7 +42,7 @@ test("a bridge in push mode fetches held events, even if the service was unavail
   ]);
 });
 
-test("a bridge tells onReconnected once when the service answers polls again, but not at the start", async () => {
+test("a bridge calls onReconnected once when the service answers polls again, but not at the start", async () => {
   const events = [pageOf({ events: [create(2)] }), pageOf({ events: [create(3)] })];
   answerWith(status(503), pageOf({ events: [create(1)] }), status(503), status(502), ...events);
   const told: number[] = [];
@@ -55,7 +55,7 @@ test("a bridge tells onReconnected once when the service answers polls again, bu
   expect(problems).toHaveLength(3);
 });
 
-test("a bridge in push mode tells onReconnected when its polls are answered again", async () => {
+test("a bridge in push mode calls onReconnected when the service answers its polls again", async () => {
   answerWith(status(503), status(403));
   let told = 0;
   const { bridge } = makeBridge({ ...optionsOf(), mode: "push", onReconnected: () => void (told += 1) });

@@ -42,7 +42,7 @@ function workspaceFor(port: number, path: string) {
   return push.workspaces.make({ targetUrl: `https://kit.bridge.test:${port}${path}` });
 }
 
-test("a bridge with its own listener shows pushes, and answers other paths with 404", async () => {
+test("a bridge with its own listener shows pushed events, and answers other paths with 404", async () => {
   const port = await freePort();
   const workspace = await workspaceFor(port, "/events?from=service");
   const { bridge, calls } = makeBridge({ ...optionsOf(workspace), mode: "push", listen: { port, ...tls } });
@@ -61,7 +61,7 @@ test("a bridge with its own listener shows pushes, and answers other paths with 
   expect((await push.logged(workspace.id, 3)).at(-1)).toMatchObject({ status: 404 });
 });
 
-test("a stopping bridge shows the pushes that it has answered", async () => {
+test("a stopping bridge shows the events of all pushes that it has answered", async () => {
   const port = await freePort();
   const workspace = await workspaceFor(port, "/events");
   const recorded = recordingChat();

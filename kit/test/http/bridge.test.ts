@@ -108,7 +108,7 @@ test("reports of members carry the service's message ids, which the bridge looks
   ]);
 });
 
-test("a number presses the button of the newest message in the channel that has actions", async () => {
+test("a number presses a button of the newest message with actions in the channel", async () => {
   const { bridge } = makeBridge(optionsOf());
   await bridge.start();
   const nothing = await bridge.choose({ channel: "c1", number: 1, user: "u1" });
@@ -165,7 +165,7 @@ function makeCursors() {
   return { load: async () => kept, save: async (cursor: string) => void (kept = cursor) };
 }
 
-test("a create that the chat refuses is retried, and CannotShow drops the create and its updates", async () => {
+test("a create that the chat refuses is retried, but the error CannotShow drops the create and its updates", async () => {
   const recorded = recordingChat();
   let refusals = 0;
   const chat = {
@@ -243,7 +243,7 @@ test("start rejects with the reason if the store cannot be loaded", async () => 
   await bridge.stop();
 });
 
-test("a missing or invalid option is named", () => {
+test("the error about a missing or invalid option names the option", () => {
   const make = (change: object) => () => makeBridge({ ...optionsOf(), ...change });
   expect(make({ baseUrl: "" })).toThrow("baseUrl is missing: give the service's address");
   expect(make({ workspaceId: "" })).toThrow('workspaceId must be the UUID that the dashboard shows, not ""');
@@ -254,7 +254,7 @@ test("a missing or invalid option is named", () => {
   expect(pushed({ path: "events" })).toThrow('listen.path must begin with "/"');
 });
 
-test("a report that the service refuses is returned and reported, with a hint", async () => {
+test("if the service refuses an event, the bridge returns the refusal, and reports why the event was not sent", async () => {
   const { bridge, problems } = makeBridge(optionsOf());
   const result = await bridge.command({ channel: "dm:u1", user: "u1", text: "" });
   expect(result).toMatchObject({ outcome: "refused", status: 400, field: "channel" });
@@ -263,7 +263,7 @@ test("a report that the service refuses is returned and reported, with a hint", 
   ]);
 });
 
-test("a bridge can be started only once, even while it starts", async () => {
+test("a bridge that is already starting cannot be started again", async () => {
   const { bridge } = makeBridge(optionsOf());
   const started = bridge.start();
   await expect(bridge.start()).rejects.toThrow("a bridge can be started only once");

@@ -140,7 +140,7 @@ test("if each address of a host fails, the reason names each address", () => {
   );
 });
 
-test("an error without a reason does not stop the kit", () => {
+test("a connection error without a message is reported with an unknown reason", () => {
   for (const error of [undefined, "text", new Error("")])
     expect(connectionFault(error)).toBe("the connection failed: unknown reason");
 });

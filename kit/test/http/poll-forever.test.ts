@@ -40,7 +40,7 @@ test("after a successful poll, a refusal is reported, and polls continue after 3
   expect(timing.pauses).toContain(30_000);
 });
 
-test("a refusal of the first poll rejects", async () => {
+test("pollForever rejects if the service refuses the first poll", async () => {
   answerWith([status(503), status(401)], () => undefined);
   const problems: (boolean | undefined)[] = [];
   const polled = pollForever({
@@ -76,7 +76,7 @@ test.each([408, 409])(
 );
 
 // time: controlled
-test("a patient poller continues after each refusal, even of the first poll", async () => {
+test("with isPatient, a poller continues after each refusal, even of the first poll", async () => {
   const abort = new AbortController();
   const timing = skipTime();
   const problems: string[] = [];
@@ -125,7 +125,7 @@ test("a page that is not handled is reported as a problem of the bridge, not of 
   expect(problems).toEqual([["a page was not handled and will be polled again: the chat is down", true]]);
 });
 
-test("the held events are fetched page by page, and the cursor moves to their end", async () => {
+test("pollHeld fetches the held events page by page, and moves the cursor past the last event", async () => {
   const shown: EventPage["events"][number][] = [];
   const answers = [
     pageOf({ events: [create(1)], next: "1", hasMore: true }),
@@ -140,14 +140,14 @@ test("the held events are fetched page by page, and the cursor moves to their en
   expect(service.requests).toHaveLength(2);
 });
 
-test("the held events are fetched no further if a page does not move the cursor", async () => {
+test("pollHeld stops if a page does not move the cursor", async () => {
   const page = pageOf({ next: "7", hasMore: true });
   answerWith([page, page], () => undefined);
   await pollHeld({ ...service.options(), signal: new AbortController().signal });
   expect(service.requests).toHaveLength(2);
 });
 
-test("the events of a push workspace are not fetched, and other refusals reject", async () => {
+test("pollHeld fetches no events of a push workspace, and rejects if the service refuses or fails", async () => {
   answerWith([status(403), status(404), status(503)], () => undefined);
   const options = { ...service.options(), signal: new AbortController().signal };
   await pollHeld(options);

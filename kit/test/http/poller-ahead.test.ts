@@ -92,13 +92,13 @@ test("if the handler rejects a page with a gap, it is notified of the gap again"
 });
 
 // contract: kit-gap
-test("events that expired after they were read are no gap", async () => {
+test("events that expire after the poller has read them do not count as a gap", async () => {
   const gaps: boolean[] = [];
   const pages = [
     pageOf({ events: [create(1), create(2)], next: "2" }),
-    // The first event has expired, but the second event is known.
+    // The first event has expired. This is no gap, because the page begins with a known event.
     pageOf({ events: [create(2), create(3)], next: "3", gap: true }),
-    // All known events have expired, so unknown events can have expired too.
+    // All known events have expired, so events that the poller has not read may have expired too.
     pageOf({ events: [create(9)], next: "9", gap: true }),
   ];
   await service.run(pages, {

@@ -131,7 +131,7 @@ test.each([
   expect(run.problems).toHaveLength(3);
 });
 
-test("the problem of a page with a stale signature says whether the timestamp is in the past or in the future", async () => {
+test("the error about a page with a stale signature says whether the timestamp is in the past or in the future", async () => {
   const old = pageOf({ next: "9" }, (body) => signatureOf(SECRET, body, nowSeconds() - 3_960));
   const { problems } = await service.run([old]);
   expect(problems).toEqual([
@@ -184,7 +184,7 @@ test("the cursor moves only after the handler succeeds; after each failure, the 
   expect(problems).toEqual(["a page was not handled and will be polled again: the chat says no"]);
 });
 
-/** Returns a page that a handler does not finish until `finish` is called. */
+/** Returns an unfinished page, whose progress the test changes with `set`. */
 function unfinishedPage() {
   let progress: PageProgress = { is: "busy" };
   return {
@@ -199,7 +199,7 @@ const textsOf = (pages: readonly EventPage[]) =>
 
 // time: controlled
 // contract: kit-refused-create
-test("while a page is unfinished, the poller polls the saved cursor every 2 seconds, reads on past the page, and handles each event once", async () => {
+test("while a page is unfinished, the poller polls the saved cursor every 2 seconds, reads later pages, and handles each event once", async () => {
   const handled: EventPage[] = [];
   const cursors = await cursorAt("0");
   const unfinished = unfinishedPage();
@@ -237,7 +237,7 @@ test("while a page is unfinished, the poller polls the saved cursor every 2 seco
 });
 
 // time: controlled
-test("the poller stops reading on at its limit, and continues when the oldest page is done", async () => {
+test("the poller stops reading ahead at its limit, and continues when the oldest page is done", async () => {
   const unfinished = unfinishedPage();
   let polls = 0;
   const first = pageOf({ events: [create(1)], next: "1", hasMore: true });

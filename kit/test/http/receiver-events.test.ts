@@ -242,7 +242,7 @@ test("a push whose event cannot be stored is answered with 503, and is accepted 
   expect(shown).toEqual([create()]);
 });
 
-test("an event that is not handled stays stored", async () => {
+test("an event that the handler rejects stays in the store", async () => {
   const { open, removed, store } = waitingStore();
   open();
   const { push, receiver } = await setUpReceiver({

@@ -70,7 +70,7 @@ function setUp() {
 }
 
 // contract: kit-refused-create, kit-dedupe
-test("while more than a page of messages waits in one channel, other channels go on, and a killed bridge loses and repeats nothing", async () => {
+test("while one channel's messages fill more than a page, messages of other channels are shown, and a killed bridge loses and repeats nothing", async () => {
   const { start, shown, isRecorded, cursor } = setUp();
   const waiting = await publishMany("c1", 130);
   const id = await publishOne(create("c2", text("c2 first")));

@@ -100,7 +100,7 @@ describe.each(COMPILERS)("with TypeScript $version", (tsc) => {
     expectRuns(files, ["bridge.mjs", "bridge.cjs"], entries);
   });
 
-  test("with `skipLibCheck`, a classic CommonJS module can import all of the kit, and runs", () => {
+  test("with `skipLibCheck`, a program with `module: commonjs` can import the whole kit, and runs", () => {
     // TypeScript 7 cannot resolve modules as Node 10 did.
     const moduleResolution = Number.parseInt(tsc.version, 10) < 7 ? "node10" : "bundler";
     const options = { module: "commonjs", moduleResolution, skipLibCheck: true };

@@ -68,7 +68,7 @@ test("an event that the store rejects is not accepted, and does not count toward
   await accepted.add(large(1));
 });
 
-test("an event is removed from the store once it has been passed on and is no longer pending", async () => {
+test("an event is removed from the store once it has been passed to the catch-up and is no longer pending", async () => {
   const { accepted, calls } = start();
   const { open, opened } = gate();
   const post = async ({ id }: { id: string }) => {
@@ -105,7 +105,7 @@ test("a removal that fails is reported", async () => {
   expect(problems).toEqual([expect.stringMatching(/^cannot remove evt_\S+ from the store .*read-only/)]);
 });
 
-test("if the catch-up is closed before loaded events are passed on, the events stay in the store", async () => {
+test("if the catch-up is closed before it gets the loaded events, the events stay in the store", async () => {
   const { accepted, calls } = start({ load: async () => [create(1), create(2)] });
   const chat = {
     post: async () => "1",

@@ -10,7 +10,7 @@ import { recordingChat } from "../harness/bridge-chat";
 import { gate } from "../harness/gate";
 import { create, dm } from "./reduce-events";
 
-test("the member of each sent report is noted, even while 1,000 reports are pending", async () => {
+test("the member of each sent report counts as reported, even while 1,000 reports are pending", async () => {
   const report = () => undefined;
   const reported = createReportedIds({ store: reportedInMemory(), isForChannels: true, report });
   await reported.load([], false);

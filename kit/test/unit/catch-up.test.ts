@@ -118,7 +118,7 @@ test("takePage does not wait for the chat, and the page is done when the chat ha
 
 // time: controlled
 // contract: kit-refused-create
-test("a DM that the chat limits delays only the DMs of its member, and status lists the DM until it is shown", async () => {
+test("a DM that the chat limits delays only DMs to the same member, and `waiting` lists the conversation until the DM is shown", async () => {
   let isLimited = true;
   const { catchUp, chat } = start({}, ({ type, event }) => {
     if (isLimited && type === "dm" && placeOf(event) === "dm:u1")
@@ -241,7 +241,7 @@ test("close waits for calls in progress, and later events are rejected", async (
   expect(textsOf(chat)).toEqual(["text 1"]);
 });
 
-test("an event that the chat refuses while the catch-up closes stays open for the next run", async () => {
+test("an event that the chat refuses while the catch-up closes stays pending for the next run", async () => {
   const { open, opened } = gate();
   const { catchUp, problems } = start({}, async () => {
     await opened;

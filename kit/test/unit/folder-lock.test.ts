@@ -69,7 +69,7 @@ test("a process that is suspended keeps its lock", async () => {
   await expect(lockFolder(folder)).rejects.toThrow(/another process \(pid \d+\)/);
 });
 
-test("of many attempts at the same time, exactly one acquires the lock, also if earlier holders were killed", async () => {
+test("of many concurrent attempts, exactly one acquires the lock, even if earlier holders were killed", async () => {
   const folder = newFolder();
   for (let round = 0; round < 3; round++) {
     const programs = Array.from({ length: 6 }, () => start(folder));

@@ -60,7 +60,7 @@ test("if a crash left a line incomplete, only that line's message is lost", asyn
   await store.load();
   await store.save(shownAs(1));
   appendFileSync(path, JSON.stringify(shownAs(2)).slice(0, 40));
-  // Appends after an incomplete line, first in the same process, and then in a new process after its load.
+  // The same process saves a message after the incomplete line. Then a new process saves one after invalid lines.
   await store.save(shownAs(3));
   const next = messageFile(path);
   expect(await next.load()).toEqual([shownAs(1), shownAs(3)]);

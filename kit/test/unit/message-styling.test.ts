@@ -8,15 +8,15 @@ import { shownBlocks } from "../harness/shown-text";
 
 type Span = readonly [text: string, delimiters: string];
 
-/** How a client reads a line. */
+/** The rules by which a client finds the styles of a line. */
 interface Client {
-  /** Matches the character before an opening delimiter; empty at the start of a line. */
+  /** Matches the character before an opening delimiter, or "" at the start of a line. */
   readonly opensAfter: RegExp;
   /**
-   * Like `opensAfter`, but for the text after a closed style: a style cannot open directly after another style closes.
+   * Like `opensAfter`, but for the text after a closed style, because a style cannot open directly after another one.
    */
   readonly opensLaterAfter: RegExp;
-  /** Matches the character after a closing delimiter; empty at the end of a line. */
+  /** Matches the character after a closing delimiter, or "" at the end of a line. */
   readonly closesBefore: RegExp;
   /** Matches a line with a quote, code or a mention. */
   readonly others: RegExp;
@@ -90,12 +90,12 @@ function visible(lines: readonly (readonly Span[])[]): readonly string[] {
   return texts.map((text) => text.replaceAll(/[\s\u2060\u00AD]/g, "")).filter((text) => text !== "");
 }
 
-/** Returns the visible characters with a style. */
+/** Returns the visible characters that have the given style. */
 const styled = (lines: readonly (readonly Span[])[], style: string) =>
   visible([lines.flat().filter(([, styles]) => styles.includes(style))]).join("");
 
 test.each(DIALECTS)(
-  "in the dialect %s, a client shows the text without delimiters, and only the styles of the text",
+  "in the dialect %s, a client shows no delimiters, and no styles that the text does not have",
   (dialect, client) => {
     forMany(1000, MESSAGE_TEXT, (text) => {
       fc.pre(!/[>`~]|https:|mailto:/.test(text) && !REPLACEMENT.test(text));

@@ -13,7 +13,7 @@ test("buttons with an action are numbered in reading order, and links have no nu
   ]);
 });
 
-test("buttons are shown as one line of plain text each", () => {
+test("each button is shown as one line of plain text", () => {
   expect(choiceLines(ROWS)).toEqual(["1. Join", "Read more: https://a.example/rules", "2. Leave"]);
   expect(choiceLines([])).toEqual([]);
 });

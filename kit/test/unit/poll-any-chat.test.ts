@@ -22,7 +22,7 @@ beforeEach(() => fakeTimeouts(START_MS));
 afterEach(() => jest.useRealTimers());
 
 const STEP_MS = 500;
-/** Longer than all refusals and waits of a scenario. */
+/** Maximum number of steps, which take longer than all refusals and waits of a scenario. */
 const END_STEP = 2_000;
 const LIMITS = { open: 6, place: 2 };
 const AHEAD = { events: 12, eventsAgain: 8, characters: 1_000_000, page: 5 };
@@ -32,7 +32,7 @@ interface Scenario {
   /** Number of events that are published before each poll. */
   readonly published: readonly number[];
   readonly pageSize: number;
-  /** For each place: the time until which the chat refuses all messages there, ms after `START_MS`. */
+  /** For each place: the time until which the chat refuses to post messages there, ms after `START_MS`. */
   readonly silentUntilMs: Readonly<Record<string, number>>;
   /** Duration of each call, ms. */
   readonly tookMs: readonly number[];
@@ -58,7 +58,7 @@ function scenarios(): fc.Arbitrary<Scenario> {
   );
 }
 
-/** The service's side: a list of events that grows with each poll. A cursor is the number of events before it. */
+/** Returns a fake service, whose list of events grows with each poll. A cursor is the number of events before it. */
 function fakeService({ events, published, pageSize, failedPolls }: Scenario) {
   let [held, polls] = [0, 0];
   return (after: string | undefined) => {
@@ -148,7 +148,7 @@ async function run(scenario: Scenario, kind: "catch-up" | "each-event") {
   let kill = startProcess();
   let step = 0;
   for (; saved < events.length && step < END_STEP; step++) {
-    // `each-event` keeps its ids only in memory.
+    // `each-event` keeps the ids of shown events only in memory, so a restart would repeat them.
     if (kind === "catch-up" && kills.includes(step)) {
       kill();
       kill = startProcess();

@@ -19,7 +19,7 @@ function poll(after: string): PollRequest {
 }
 
 // time: ordering
-test("if, of two concurrent polls, one gets an error and the other a page, the next poll counts as the follow-up to both", async () => {
+test("if one of two concurrent polls gets an error and the other a page, the next poll counts as the follow-up to both", async () => {
   const session = new PollSession({
     page: (content, next) => pageAnswer(content, next, TO),
     pollWithinMs: 1_000,

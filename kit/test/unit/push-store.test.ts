@@ -36,7 +36,7 @@ test("an event is in the file when `add` resolves", async () => {
   }
 });
 
-test("after a crash at any byte of the file, exactly the events with a complete line and no removal are loaded", async () => {
+test("after a crash at any byte of the file, the store loads exactly the events whose line is complete and that were not removed", async () => {
   const step = fc.record({ number: fc.integer({ min: 1, max: 5 }), isRemoval: fc.boolean() });
   const property = fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.nat(5_000), async (steps, cut) => {
     const store = pushFile(path);
@@ -52,7 +52,7 @@ test("after a crash at any byte of the file, exactly the events with a complete 
     writeFileSync(path, bytes.subarray(0, length));
     const expected = new Map<string, OutboundEvent>();
     for (const [i, { number, isRemoval }] of steps.entries()) {
-      // The 1 is the line break: a line counts as complete even without it.
+      // `+ 1` stands for the line break: a line counts as complete even without its line break.
       if ((ends[i] ?? Infinity) > length + 1) break;
       if (isRemoval) expected.delete(create(number).id);
       else expected.set(create(number).id, create(number));

@@ -17,7 +17,7 @@ test("the pages of an idle workspace take no memory, even if the handler finishe
 });
 
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
-/** Returns an event that expires `afterMs` after the start; one that never expires without `afterMs`. */
+/** Returns an event that expires `afterMs` ms after the start, or never if `afterMs` is omitted. */
 const event = (number: number, afterMs?: number): OutboundEvent =>
   create(number, { expiresAt: afterMs === undefined ? null : new Date(START_MS + afterMs).toISOString() });
 const known = (ahead: ReadAhead, events: readonly OutboundEvent[]): readonly boolean[] =>
@@ -35,7 +35,7 @@ test("expired events after a waiting create take no room, so other channels do n
     ahead.add({ events, next: String(page), unfinished: undefined });
     nowMs += 1_000;
     ahead.forgetExpired(nowMs);
-    // Of the first page, a poll of the saved cursor returns all events but one.
+    // A poll of the saved cursor can return the waiting event and 99 events of the first page, so these stay in memory.
     expect(ahead.size).toBeLessThanOrEqual(1 + 100 + 11 * 100);
   }
   expect(ahead.end).toBe("100");
@@ -76,7 +76,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 );
 
 // time: controlled
-test("whatever expires, all events that a poll of the saved cursor can return are known, and so are all that can be shown", () => {
+test("whatever expires, the memory keeps all events that a poll of the saved cursor can return, and all unexpired events after the cursor", () => {
   forMany(500, steps, (all) => {
     const ahead = new ReadAhead({ ...READ_AHEAD_LIMITS, page: PAGE });
     const read: OutboundEvent[] = [];

@@ -176,7 +176,7 @@ describe("the state is bounded", () => {
     expect(bridge.events(1, update(3))).toEqual(["skip 2: superseded"]);
   });
 
-  test("although 60 channels wait for more messages than there is room, there is room for a message of another channel", () => {
+  test("while 60 channels have more waiting messages than there is room, there is still room for a message of another channel", () => {
     const bridge = run();
     let sequence = 0;
     for (let place = 0; place < 60; place++) {

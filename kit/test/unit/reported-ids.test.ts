@@ -68,7 +68,7 @@ test("a report from a direct conversation does not add a channel", async () => {
   expect(ids.faultOf(create("dm:u1", 1))).toBe(CHANNEL);
 });
 
-test("after an upgrade, the members of earlier messages and earlier events are known", async () => {
+test("after an upgrade, the chat may show messages to members of earlier messages, and all earlier events", async () => {
   const place = {
     messageId: "m",
     eventId: "e",
@@ -89,7 +89,7 @@ test("after an upgrade, the members of earlier messages and earlier events are k
   }
 });
 
-test("after an upgrade without saved messages, earlier events are shown", async () => {
+test("after an upgrade without saved messages, the chat may show all earlier events", async () => {
   for (const ids of [await open({ hasRun: true }), await open({ hasRun: true })]) {
     expect(ids.faultOf(dm("u1", 1))).toBeUndefined();
     const createdAt = new Date(Date.now() + 60_000).toISOString();

@@ -40,7 +40,7 @@ test.each([
   });
 });
 
-test("everything else in an event is unchanged", () => {
+test("ids, actions, null names and valid texts are sent unchanged", () => {
   const action = {
     type: "action",
     id: "i",

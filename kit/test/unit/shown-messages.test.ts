@@ -58,7 +58,7 @@ test("the latest version of each recent message is found by its id, by the ids t
   });
 });
 
-test("an id that the chat reuses belongs to the second message", () => {
+test("an id that the chat reuses refers to the newer message", () => {
   const messages = createShownMessages();
   messages.put(shownAs(1, "c1", ["chat-1"]));
   messages.put(shownAs(2, "c1", ["chat-1"]));

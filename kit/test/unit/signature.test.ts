@@ -51,7 +51,7 @@ test.each([
   ['"s3cret"', "begins with a quotation mark (U+0022), which usually comes from a settings file"],
   ["s3cret\u201d", "ends with a quotation mark (U+201D)"],
   ["\u200bs3cret", "begins with an invisible character (U+200B)"],
-  ["s3cret\ns3cret", "has a line break inside: give the two secrets of a rotation as a list"],
+  ["s3cret\ns3cret", "contains a line break: give the two secrets of a rotation as a list"],
 ])(
   "the secret %j is rejected wherever it is given, and the error names the fault, not the secret",
   (secret, words) => {

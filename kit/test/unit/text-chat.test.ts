@@ -68,7 +68,7 @@ test("!2 presses the second button of the newest message that the member sees, a
   expect(sent).toEqual([{ type: "action", channel: QUIZ.id, user: ANN, messageId: "m0", action: "do:b" }]);
 });
 
-test("a number that is no choice is explained, and !3 in a channel without choices is not for the games", async () => {
+test("a number above the highest choice is explained, and !3 in a channel without choices is ignored", async () => {
   const { sent, types } = setUp([choices("a", "b", "c", "d")]);
   expect(await types("!9")).toBe("There is no choice 9: answer with !1 to !4.");
   const without = setUp([]);
@@ -76,7 +76,7 @@ test("a number that is no choice is explained, and !3 in a channel without choic
   expect([...sent, ...without.sent]).toEqual([]);
 });
 
-test("text is sent only while one of the five newest messages waits for it, and private receipts do not end the wait", async () => {
+test("text is sent only while one of the five newest messages waits for it, and messages to one member do not end the wait", async () => {
   const prompt = { awaitsReply: true };
   const newer = (count: number, more: { readonly user?: string } = {}) =>
     Array.from({ length: count }, () => more);
@@ -99,13 +99,13 @@ test("a number without the prefix that is a choice of the newest message does no
   expect(sent).toMatchObject([{ text: "3" }, { text: "two" }]);
 });
 
-test("a number is for the choices that are newer than a prompt, also if a message without choices follows", async () => {
+test("a number is read as a choice if the choices are newer than the prompt, even if a message without choices follows", async () => {
   const { sent, types } = setUp([{ awaitsReply: true }, choices("a", "b", "c"), {}]);
   expect(await types("3")).toBe("To answer, type !3.");
   expect(sent).toEqual([]);
 });
 
-test("a number with the prefix is not explained by an older prompt", async () => {
+test("a number with the prefix is ignored if the prompt is not the newest message", async () => {
   const { sent, types } = setUp([{ awaitsReply: true }, {}]);
   expect(await types("!2")).toBeUndefined();
   expect(sent).toEqual([]);
@@ -175,7 +175,7 @@ test.each<[string, readonly Shown[], string]>([
   expect(await setUp(messages).whispers("50", [QUIZ, CHESS])).toMatch(hint);
 });
 
-test("while a question of a room waits for text, a private text is explained with the room", async () => {
+test("while a question in a room waits for text, the hint about a private text names the room", async () => {
   const { sent, whispers } = setUp([{ awaitsReply: true }, { channel: CHESS.id, ...choices("a") }]);
   const hint = "Answers count in the room of the question: type yours in Quiz.";
   expect(await whispers("ice cream", [QUIZ, CHESS])).toBe(hint);
@@ -189,7 +189,7 @@ test("a member who asks for help privately learns how to play, although a questi
   expect(await whispers("!help", [QUIZ, CHESS])).toBe(hint);
 });
 
-test("private hints without known rooms name no room", async () => {
+test("a private hint names no room if no shared room is known", async () => {
   const hint = "No question waits for an answer here. To play, type !play in a room.";
   expect(await setUp([]).whispers("hi")).toBe(hint);
   expect(await setUp([]).whispers("1")).toBe(hint);
@@ -209,7 +209,7 @@ test("a member gets at most one hint in 10 seconds, and one explanation in 10 mi
 });
 
 // time: controlled
-test("each kind of mistake has its own limit of explanations", async () => {
+test("the limit of explanations applies to each kind of mistake separately", async () => {
   const { chat, whispers } = setUp([choices("a", "b")]);
   expect(await whispers("hi")).toContain("No question waits");
   jest.advanceTimersByTime(10_000);

@@ -5,7 +5,9 @@ import { decodeLatin1, HASHED_TEXTS, inAscii, SHOWN_TEXTS } from "./broken-texts
 import { SECRET } from "./memory-chat";
 import { digestOf, type Change } from "./plain-bridge";
 
-/** A faulty bridge: its fault, its changed steps, the ids of the broken rules, and a pattern for the first finding. */
+/**
+ * A faulty bridge: its fault, the steps that differ, the ids of the broken rules, and a pattern for the first finding.
+ */
 type BrokenBridge = readonly [what: string, Change, breaks: string, told: RegExp];
 
 const KNOWN_FIELDS = "id,type,workspace,sequence,createdAt,expiresAt,channel,user,message".split(",");
@@ -23,7 +25,7 @@ const inGo = (raw: Buffer): string => {
   return JSON.stringify(readJson(raw), keys.toSorted());
 };
 
-/** Returns a change with which the bridge accepts only the digests that `right` returns. */
+/** Returns a change that makes the bridge accept only the digest that `right` returns. */
 const signedBy = (right: (timestamp: string, raw: Buffer) => string): Change => ({
   isRight: (digest, timestamp, raw) => digest === right(timestamp, raw),
 });
@@ -50,19 +52,19 @@ export const BROKEN_BRIDGES: readonly BrokenBridge[] = [
     /a push with no signature was answered with 204, not rejected/,
   ],
   [
-    "checks the signature of the body as parsed and serialized again",
+    "checks the signature against the body that it has parsed and serialized again",
     signedBy((timestamp, raw) => digestOf(timestamp, rewritten(raw))),
     "raw-bytes",
     /signed as it stands, was answered with 401.*bytes before any body parser/s,
   ],
   [
-    "checks the signature of the body as serialized by Python",
+    "checks the signature against the body as Python would serialize it",
     signedBy((timestamp, raw) => digestOf(timestamp, inPython(raw))),
     "answers raw-bytes",
     /a ping was answered with 401\n.*Python's json\.dumps.*parsed and written again.*before any body parser/s,
   ],
   [
-    "checks the signature of the body as serialized by Go",
+    "checks the signature against the body as Go would serialize it",
     signedBy((timestamp, raw) => digestOf(timestamp, inGo(raw))),
     "answers raw-bytes",
     /keys in alphabetical order, as Go does.*before any body parser/s,

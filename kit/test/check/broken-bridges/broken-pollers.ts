@@ -3,7 +3,10 @@ import { readJson } from "../../../read-event";
 import { decodeLatin1, HASHED_TEXTS, SHOWN_TEXTS } from "./broken-texts";
 import type { PollerChange } from "./plain-poller";
 
-/** A faulty bridge that polls: its fault, its changed steps, the ids of the broken rules, and a pattern for the first finding. */
+/**
+ * A faulty bridge that polls: its fault, the steps that differ, the ids of the broken rules, and a pattern for the
+ * first finding.
+ */
 type BrokenPoller = readonly [what: string, PollerChange, breaks: string, told: RegExp];
 
 const EVENT = { type: "command", id: "1", channel: "c1", user: { id: "u1" }, text: "help" };
@@ -11,7 +14,7 @@ const KNOWN = ["message.create", "message.update", "message.ephemeral", "dm.crea
 const isUnknown = ({ type }: { readonly type: string }) => !KNOWN.includes(type);
 const isUpdate = (event: OutboundEvent): event is MessageUpdate => event.type === "message.update";
 
-/** Returns the events of a page, with only the first update of each message. */
+/** Returns the events of a page, without the second and later updates of each message. */
 function withFirstUpdates({ events }: EventPage): readonly OutboundEvent[] {
   const updates = events.filter(isUpdate);
   const isFirst = (event: MessageUpdate) =>
@@ -151,7 +154,7 @@ export const BROKEN_POLLERS: readonly BrokenPoller[] = [
   ],
   ["polls every 15 seconds", { intervalMs: 15_000 }, "poll-interval", /polled again after 15\.\d seconds/],
   [
-    "polls from the oldest event again after a page without events",
+    "starts again from the oldest event after a page without events",
     { afterPage: ({ next, events }) => (events.length === 0 ? null : next) },
     "poll-interval",
     /the next poll had no `after`, not after="0\d+" again.*keep that cursor/s,
@@ -169,7 +172,7 @@ export const BROKEN_POLLERS: readonly BrokenPoller[] = [
     /only the first half of its digest was used/,
   ],
   [
-    "checks the signature of a page as parsed and serialized again",
+    "checks the signature against the page that it has parsed and serialized again",
     { covered: (raw) => JSON.stringify(readJson(raw)) },
     "page-raw-bytes",
     /whose JSON is written with spaces, the bridge polled again and again with .*read the bytes/s,
@@ -229,13 +232,13 @@ export const BROKEN_POLLERS: readonly BrokenPoller[] = [
     /an event of an unknown type, the bridge polled again and again with.*skip an event/s,
   ],
   [
-    "drops a page that has an event of an unknown type",
+    "drops a page that contains an event of an unknown type",
     { read: ({ events }) => (events.some(isUnknown) ? [] : events) },
     "unknown-type",
     /after an event of an unknown type" was not shown/,
   ],
   [
-    "begins with the oldest event again after a gap",
+    "starts again from the oldest event after a gap",
     { afterPage: ({ next, gap }) => (gap ? null : next) },
     "gap",
     /after a page whose gap is true, the next poll had no `after`/,

@@ -19,8 +19,9 @@ const SENT_ON = /^(service-|retry-after$|content-type$)/;
 export const ACCEPTED: PlainAnswer = { status: 202, headers: {}, body: Buffer.from('{"ok":true}') };
 
 /**
- * Starts a faulty service: a proxy that passes each request to the service at `base` from the address `from`, and
- * alters the answer. Without `base`, the proxy alters the answers of a stub that accepts every request.
+ * Starts a faulty service: a proxy that alters the answers of the service at `base`. The proxy sends its requests to
+ * the service from the address `from`. Without `base`, the proxy alters the answers of a stub that accepts every
+ * request.
  */
 export async function startBrokenService(base: string | undefined, alter: Alter, from = "127.0.0.1") {
   let count = 0;

@@ -15,8 +15,8 @@ const nfc: Alter = (text) => text.normalize("NFC");
 const nfd: Alter = (text) => text.normalize("NFD");
 
 /**
- * Faults of bridges that compute digests over bytes other than those of the body. Each fault breaks only the rule about
- * raw bytes.
+ * Faults of bridges that compute digests over something other than the exact bytes of the body. Each fault breaks only
+ * the rule about raw bytes.
  */
 export const HASHED_TEXTS: readonly (readonly [
   what: string,
@@ -66,7 +66,7 @@ const placed = (what: string, placeOf: Alter, told: RegExp) =>
     told,
   ] as const;
 
-/** Faults of bridges that show altered texts, or show texts in channels with altered ids. */
+/** Faults of bridges that alter the texts that they show, or the ids of the channels. */
 export const SHOWN_TEXTS: readonly (readonly [what: string, ShowChange, breaks: string, told: RegExp])[] = [
   shown(
     "with question marks",
@@ -157,7 +157,7 @@ export const SHOWN_TEXTS: readonly (readonly [what: string, ShowChange, breaks: 
   placed("cut by UTF-16 units", (channel) => channel.slice(0, 128), /the text was cut/),
 ];
 
-/** Returns the text of a body, decoded as by a program that mistakes UTF-8 for Latin-1. */
+/** Returns the text of a UTF-8 body, wrongly decoded as Latin-1. */
 export const decodeLatin1 = (raw: Buffer): string => raw.toString("latin1");
 
 const asHtml: Alter = (text) =>

@@ -5,13 +5,13 @@ import type { OutboundEvent } from "../../../events";
 import { createMemoryChat, listen, SECRET, type RunningBridge } from "./memory-chat";
 import { CORRECT_SHOW, createPlainShow, type ShowChange } from "./plain-show";
 
-/** The steps and settings of a correct bridge. Each broken bridge replaces some of these. */
+/** The steps and settings of a correct bridge. Each broken bridge replaces some of these steps and settings. */
 const CORRECT = {
   ...CORRECT_SHOW,
-  /** The location to which every push is redirected; "" for none. */
+  /** The location to which every push is redirected; "" for no redirect. */
   redirect: "",
   isRight: (digest: string, timestamp: string, raw: Buffer) => digest === digestOf(timestamp, raw),
-  /** Returns the text of the body, which is parsed as JSON. */
+  /** Decodes the body to the text that the bridge parses as JSON. */
   decode: (raw: Buffer) => raw.toString(),
   /** Returns the v1 entries that the bridge checks, given all entries of the header. */
   entries: (all: readonly string[]) => all,

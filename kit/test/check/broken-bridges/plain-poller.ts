@@ -17,11 +17,13 @@ interface PlainAnswer {
 export interface PollState {
   /** The cursor; null for none. */
   readonly after: string | null;
-  /** Time of the bridge's start by its own clock, seconds. */
+  /** Time at which the bridge started, by its own clock, in seconds. */
   readonly startedAt: number;
 }
 
-/** The steps and settings of a correct bridge that polls. Each broken bridge replaces some of these. */
+/**
+ * The steps and settings of a correct bridge that polls. Each broken bridge replaces some of these steps and settings.
+ */
 const CORRECT = {
   ...CORRECT_SHOW,
   intervalMs: 2_000,
@@ -40,7 +42,7 @@ const CORRECT = {
   sendsSignature: true,
   /** Returns the bytes over which the bridge checks the signature of a page. */
   covered: (raw: Buffer): Buffer | string => raw,
-  /** Returns the text of a page, which is parsed as JSON. */
+  /** Decodes a page to the text that the bridge parses as JSON. */
   decode: (raw: Buffer) => raw.toString(),
   isRight: (digest: string, expected: string) => digest === expected,
   entries: (all: readonly string[]) => all,
@@ -48,11 +50,11 @@ const CORRECT = {
   toleranceSeconds: 300,
   /** Returns the milliseconds to wait after a failed poll; undefined if the bridge stops polling. */
   waitAfter: (_status: number, retryAfter: number): number | undefined => Math.max(2_000, retryAfter * 1_000),
-  /** Returns the cursor after a failed poll; the status is 0 for a dropped connection. */
+  /** Returns the cursor after a failed poll; the status is 0 if there was no answer. */
   afterFailure: (after: string | null, _status: number) => after,
   /** Returns the cursor after a page. */
   afterPage: ({ next }: EventPage, _after: string | null): string | null => next,
-  /** Returns the events of a page to show, in order. Throws if the bridge fails on the page. */
+  /** Returns the events of a page that the bridge shows, in order. Throws if the bridge fails on the page. */
   read: (page: EventPage): readonly OutboundEvent[] => page.events,
   /** Returns the event that the bridge sends when it starts; null for none. */
   sends: null as object | null,

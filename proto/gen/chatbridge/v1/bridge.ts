@@ -106,7 +106,7 @@ export interface EdgeRefusals {
   count: number;
   /** is_poll is true if the request of the sample was a poll. */
   isPoll: boolean;
-  /** source_address is the sender's IP address of the sample, in canonical form. */
+  /** source_address is the IP address from which the sample was sent, in canonical form. */
   sourceAddress: string;
   /** message says what is wrong with the body of the sample; empty when nothing is known. */
   message: string;
@@ -2215,7 +2215,7 @@ export const BridgeServiceService = {
   },
   /**
    * Poll applies checks 2 to 8 to one poll from a bridge, and returns a signed page
-   * of held events. Check 7 is for the query, and check 8 for the workspace's mode.
+   * of held events. Check 7 applies to the query, and check 8 to the workspace's mode.
    *
    * Refusals are answers here too. The errors are the same as those of Receive.
    */
@@ -2237,12 +2237,10 @@ export const BridgeServiceService = {
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
    * does not read answers, core soon stops reading calls from the lane.
    *
-   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no
-   * longer accepts the edge's token, it sends closing, and still answers the calls that
-   * arrive. As soon as another lane is accepted, the edge makes its next calls there,
-   * and closes its side of this lane when it has received all answers. After at most 5
-   * seconds, core ends the lane. When a lane
-   * ends, it is unknown whether the calls without an answer took effect.
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no longer accepts the edge's token,
+   * core sends closing, but still answers the calls that arrive. As soon as another lane is accepted, the edge makes
+   * its next calls there, and closes its side of this lane when it has received all answers. After at most 5 seconds,
+   * core ends the lane. When a lane ends, it is unknown whether the calls without an answer took effect.
    */
   lane: {
     path: "/chatbridge.v1.BridgeService/Lane" as const,
@@ -2254,10 +2252,9 @@ export const BridgeServiceService = {
     responseDeserialize: (value: Buffer): LaneResponse => LaneResponse.decode(value),
   },
   /**
-   * ReportRefusals counts requests that the edge refused without calling core. The
-   * counts and samples are for people: an edge may lose a report. Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT for more
-   * than 256 refusals.
+   * ReportRefusals counts requests that the edge refused without calling core. The counts and samples only inform
+   * people, so an edge may lose a report. Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT
+   * for more than 256 refusals.
    */
   reportRefusals: {
     path: "/chatbridge.v1.BridgeService/ReportRefusals" as const,
@@ -2272,7 +2269,7 @@ export const BridgeServiceService = {
   },
   /**
    * PutSealed stores an entry that the edge has encrypted, so that all edges can read
-   * it. At a maximum, core removes the least recently used entry of the same token.
+   * it. When a maximum is reached, core removes the least recently used entry of the same token.
    *
    * Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED when the entries of other tokens leave
    * no room; UNAVAILABLE when the store is unavailable.
@@ -2330,7 +2327,7 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
   receive: handleUnaryCall<ReceiveRequest, ReceiveResponse>;
   /**
    * Poll applies checks 2 to 8 to one poll from a bridge, and returns a signed page
-   * of held events. Check 7 is for the query, and check 8 for the workspace's mode.
+   * of held events. Check 7 applies to the query, and check 8 to the workspace's mode.
    *
    * Refusals are answers here too. The errors are the same as those of Receive.
    */
@@ -2344,24 +2341,21 @@ export interface BridgeServiceServer extends UntypedServiceImplementation {
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
    * does not read answers, core soon stops reading calls from the lane.
    *
-   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no
-   * longer accepts the edge's token, it sends closing, and still answers the calls that
-   * arrive. As soon as another lane is accepted, the edge makes its next calls there,
-   * and closes its side of this lane when it has received all answers. After at most 5
-   * seconds, core ends the lane. When a lane
-   * ends, it is unknown whether the calls without an answer took effect.
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no longer accepts the edge's token,
+   * core sends closing, but still answers the calls that arrive. As soon as another lane is accepted, the edge makes
+   * its next calls there, and closes its side of this lane when it has received all answers. After at most 5 seconds,
+   * core ends the lane. When a lane ends, it is unknown whether the calls without an answer took effect.
    */
   lane: handleBidiStreamingCall<LaneRequest, LaneResponse>;
   /**
-   * ReportRefusals counts requests that the edge refused without calling core. The
-   * counts and samples are for people: an edge may lose a report. Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT for more
-   * than 256 refusals.
+   * ReportRefusals counts requests that the edge refused without calling core. The counts and samples only inform
+   * people, so an edge may lose a report. Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT
+   * for more than 256 refusals.
    */
   reportRefusals: handleUnaryCall<ReportRefusalsRequest, ReportRefusalsResponse>;
   /**
    * PutSealed stores an entry that the edge has encrypted, so that all edges can read
-   * it. At a maximum, core removes the least recently used entry of the same token.
+   * it. When a maximum is reached, core removes the least recently used entry of the same token.
    *
    * Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED when the entries of other tokens leave
    * no room; UNAVAILABLE when the store is unavailable.
@@ -2409,7 +2403,7 @@ export interface BridgeServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Poll applies checks 2 to 8 to one poll from a bridge, and returns a signed page
-   * of held events. Check 7 is for the query, and check 8 for the workspace's mode.
+   * of held events. Check 7 applies to the query, and check 8 to the workspace's mode.
    *
    * Refusals are answers here too. The errors are the same as those of Receive.
    */
@@ -2434,21 +2428,18 @@ export interface BridgeServiceClient extends Client {
    * When a call fails, its answer is a fault, and the stream stays open. If an edge
    * does not read answers, core soon stops reading calls from the lane.
    *
-   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no
-   * longer accepts the edge's token, it sends closing, and still answers the calls that
-   * arrive. As soon as another lane is accepted, the edge makes its next calls there,
-   * and closes its side of this lane when it has received all answers. After at most 5
-   * seconds, core ends the lane. When a lane
-   * ends, it is unknown whether the calls without an answer took effect.
+   * Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token. When core stops, or no longer accepts the edge's token,
+   * core sends closing, but still answers the calls that arrive. As soon as another lane is accepted, the edge makes
+   * its next calls there, and closes its side of this lane when it has received all answers. After at most 5 seconds,
+   * core ends the lane. When a lane ends, it is unknown whether the calls without an answer took effect.
    */
   lane(): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(options: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;
   lane(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<LaneRequest, LaneResponse>;
   /**
-   * ReportRefusals counts requests that the edge refused without calling core. The
-   * counts and samples are for people: an edge may lose a report. Errors:
-   * UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT for more
-   * than 256 refusals.
+   * ReportRefusals counts requests that the edge refused without calling core. The counts and samples only inform
+   * people, so an edge may lose a report. Errors: UNAUTHENTICATED or PERMISSION_DENIED for the token; INVALID_ARGUMENT
+   * for more than 256 refusals.
    */
   reportRefusals(
     request: ReportRefusalsRequest,
@@ -2467,7 +2458,7 @@ export interface BridgeServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * PutSealed stores an entry that the edge has encrypted, so that all edges can read
-   * it. At a maximum, core removes the least recently used entry of the same token.
+   * it. When a maximum is reached, core removes the least recently used entry of the same token.
    *
    * Errors: INVALID_ARGUMENT; RESOURCE_EXHAUSTED when the entries of other tokens leave
    * no room; UNAVAILABLE when the store is unavailable.

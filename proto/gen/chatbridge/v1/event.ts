@@ -101,7 +101,7 @@ export interface InboundEvent {
     | User
     | undefined;
   /**
-   * kind holds the fields of the event's type. Later releases can add types. An unset kind is a type that your
+   * kind holds the fields of the event's type. Later releases can add types. An unset kind means a type that your
    * generated code does not know: ack the event, and ignore it.
    */
   kind:
@@ -193,8 +193,8 @@ export interface Message {
    */
   text: string;
   /**
-   * rows are the rows of buttons, top to bottom. Their number has no limit, except the 64 KB of the event. They must be
-   * empty for the kind MESSAGE_KIND_TEXT.
+   * rows are the rows of buttons, top to bottom. Only the 64 KB of the event limit their number. A message of the kind
+   * MESSAGE_KIND_TEXT must not have rows.
    */
   rows: ButtonRow[];
   /** image is an absolute http or https URI; unset when there is no image. */

@@ -96,16 +96,16 @@ export interface OutboundEvent {
    */
   traceparent: string;
   /**
-   * fence makes core refuse the event with PUBLISH_REFUSAL_STALE if the game no longer owns what caused the event.
-   * Unset means that core does not check this.
+   * fence makes core refuse the event with PUBLISH_REFUSAL_STALE if the game no longer owns the shard or the delivery
+   * that the fence names. Unset means that core does not check the owner.
    */
   fence: Fence | undefined;
 }
 
 /**
- * Fence names what caused an event. Without a fence, a process that was suspended can publish events of a game that
- * another process has continued. An event whose idempotency key was used before is not refused: its result is that of
- * the first event.
+ * Fence names the stream, and the delivery if there is one, that caused an event. Without a fence, a process that was
+ * suspended can publish events of a game that another process has continued. An event whose idempotency key was used
+ * before is not refused: its result is that of the first event.
  */
 export interface Fence {
   /**
@@ -253,8 +253,8 @@ export interface FollowOpen {
    * window is the maximum number of unacked events on this stream, 1 to 1,000. A
    * window of 3 or more is shared fairly: the unacked events of one workspace never
    * take all of it, so a workspace with many events does not delay other workspaces.
-   * Up to 1,000 events that the consumer gave back do not count until core redelivers
-   * them, which waits until the window has room.
+   * Up to 1,000 events that the consumer gave back do not count. Core redelivers them when the window has room, and
+   * then they count again.
    */
   window: number;
   /**
@@ -269,8 +269,8 @@ export interface FollowOpen {
 }
 
 /**
- * FollowAck says that events were processed and need not be redelivered. Send it on the stream that delivered the
- * events: there is no separate call to ack.
+ * FollowAck says that events were processed and need not be redelivered. Send FollowAck on the stream that delivered
+ * the events: there is no separate call to ack.
  */
 export interface FollowAck {
   /** delivery_ids of the events; unknown ids are ignored. */
@@ -278,8 +278,8 @@ export interface FollowAck {
 }
 
 /**
- * FollowExtend starts the ack deadline of events again from now. A delivery can be extended for up to 10 minutes after
- * its deadline first began to run. Core ignores later extensions, and redelivers the event.
+ * FollowExtend restarts the ack deadline of events. A delivery can be extended for up to 10 minutes after its deadline
+ * first began to run. Core ignores later extensions, and redelivers the event.
  */
 export interface FollowExtend {
   /** delivery_ids of the events; ids of events that this stream does not have are ignored. */
@@ -327,7 +327,7 @@ export interface FollowResponse {
 /** FollowOpened says that the stream is open. */
 export interface FollowOpened {
   /**
-   * stream_id identifies the stream in a Fence. The id is opaque, and has at most 128 characters. Empty if core is of a
+   * stream_id identifies the stream in a Fence. The id is opaque, and has at most 128 characters. Empty if core runs a
    * release that does not support fences.
    */
   streamId: string;
@@ -340,8 +340,8 @@ export interface FollowOpened {
 
 /**
  * Assignment says which shards the stream owns. In a group, each shard has at most one owner, which gets the events of
- * the shard's workspaces. A game should run the timers of exactly these workspaces. A new stream owns no shard, and a
- * stream that has ended owns none.
+ * the shard's workspaces. The owner should run the game's timers for these workspaces, and no others. A new stream owns
+ * no shard, and a stream that has ended owns none.
  */
 export interface Assignment {
   /** gained shards: sent before the first delivery of each shard. */
@@ -2170,10 +2170,9 @@ export const GameServiceService = {
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
    * to some workspaces). A request counts as at least 8 KB, and is in progress until
-   * the game has read the response. UNAVAILABLE also when this core already has 128 MB
-   * of requests that have not arrived completely, or 64 MB with this token (32 MB if
-   * the token is limited). After UNAVAILABLE, it is unknown which events were
-   * stored, so send the call again with the same idempotency keys.
+   * the game has read the response. The error is also UNAVAILABLE when this core already has 128 MB of requests that
+   * have not arrived completely, or 64 MB with this token (32 MB if the token is limited). After UNAVAILABLE, it is
+   * unknown which events were stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
    * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
@@ -2255,10 +2254,9 @@ export interface GameServiceServer extends UntypedServiceImplementation {
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
    * to some workspaces). A request counts as at least 8 KB, and is in progress until
-   * the game has read the response. UNAVAILABLE also when this core already has 128 MB
-   * of requests that have not arrived completely, or 64 MB with this token (32 MB if
-   * the token is limited). After UNAVAILABLE, it is unknown which events were
-   * stored, so send the call again with the same idempotency keys.
+   * the game has read the response. The error is also UNAVAILABLE when this core already has 128 MB of requests that
+   * have not arrived completely, or 64 MB with this token (32 MB if the token is limited). After UNAVAILABLE, it is
+   * unknown which events were stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
    * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with
@@ -2323,10 +2321,9 @@ export interface GameServiceClient extends Client {
    * store is unavailable, or when this core already has 64 MB of PublishEvents
    * requests in progress, or 32 MB with this token (16 MB if the token is limited
    * to some workspaces). A request counts as at least 8 KB, and is in progress until
-   * the game has read the response. UNAVAILABLE also when this core already has 128 MB
-   * of requests that have not arrived completely, or 64 MB with this token (32 MB if
-   * the token is limited). After UNAVAILABLE, it is unknown which events were
-   * stored, so send the call again with the same idempotency keys.
+   * the game has read the response. The error is also UNAVAILABLE when this core already has 128 MB of requests that
+   * have not arrived completely, or 64 MB with this token (32 MB if the token is limited). After UNAVAILABLE, it is
+   * unknown which events were stored, so send the call again with the same idempotency keys.
    *
    * A token that is limited to some workspaces can make 500 calls and publish
    * 500 events per second at a core, in bursts of 50 calls and 200 events. A call with

@@ -30,7 +30,7 @@ export interface GetInstallationResponse {
   machineAt:
     | Date
     | undefined;
-  /** service_at is the time of the service. It comes from the clock of Redis, and all cores have the same. */
+  /** service_at is the time of the service, which all cores read from the clock of Redis. */
   serviceAt:
     | Date
     | undefined;
@@ -57,7 +57,7 @@ export interface GetInstallationResponse {
     | undefined;
   /** tokens that this core accepts, without their values. */
   tokens: InstallationToken[];
-  /** push_allow are the networks that are not public, and to which pushes may go. */
+  /** push_allow are the non-public networks to which pushes may go. */
   pushAllow: string[];
   /** listens_beyond_loopback is true if other machines can connect to this core. */
   listensBeyondLoopback: boolean;

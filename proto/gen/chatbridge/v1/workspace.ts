@@ -57,8 +57,9 @@ export enum WorkspaceOrder {
   /** UNSPECIFIED - WORKSPACE_ORDER_UNSPECIFIED: the newest workspaces first. */
   UNSPECIFIED = 0,
   /**
-   * URGENCY - WORKSPACE_ORDER_URGENCY: the states in the order of WorkspaceState. Workspaces with the same state are in the order
-   * of their creation, the newest first; failing workspaces, in the order in which they began to fail, the latest first.
+   * URGENCY - WORKSPACE_ORDER_URGENCY: the states in the order of WorkspaceState. Failing workspaces are sorted by the time at
+   * which they began to fail, latest first. Workspaces with the same other state are sorted by their creation, newest
+   * first.
    */
   URGENCY = 1,
 }
@@ -105,9 +106,8 @@ export enum HealthState {
   RECOVERED = 4,
   /**
    * DEGRADED - HEALTH_STATE_DEGRADED: for polling, events are waiting, and the last poll is more
-   * than a minute old. For pushing, the bridge accepted the last attempt, but in the
-   * last 5 minutes attempts failed, succeeded and failed again, or events were dropped
-   * as overloaded after the last failure.
+   * than a minute old. For pushing, the bridge accepted the last attempt. However, in the last 5 minutes, attempts
+   * failed, succeeded and failed again, or events were dropped as overloaded after the last failure.
    */
   DEGRADED = 5,
   /** FAILING - HEALTH_STATE_FAILING: events have waited for 5 minutes without a poll, or the last attempt failed. */
@@ -274,7 +274,7 @@ export enum RequestKind {
   SECRET_UNREADABLE = 14,
 }
 
-/** SignatureCause is the closed list of the likely causes why a signature is not valid. */
+/** SignatureCause is the closed list of the likely causes of an invalid signature. */
 export enum SignatureCause {
   /** UNSPECIFIED - SIGNATURE_CAUSE_UNSPECIFIED: there is no cause, e.g. because the signature is valid. */
   UNSPECIFIED = 0,
@@ -336,7 +336,7 @@ export enum SignatureCause {
   SWAPPED = 28,
   /** NOT_HMAC - SIGNATURE_CAUSE_NOT_HMAC: the digest is a plain hash, not an HMAC. */
   NOT_HMAC = 29,
-  /** UNKNOWN - SIGNATURE_CAUSE_UNKNOWN: another secret, or other bytes. */
+  /** UNKNOWN - SIGNATURE_CAUSE_UNKNOWN: another secret was used, or other bytes were signed. */
   UNKNOWN = 30,
 }
 
@@ -442,9 +442,9 @@ export interface ListWorkspacesRequest {
   pageToken: string;
   /** order of the workspaces. */
   order: WorkspaceOrder;
-  /** states are the only states to list; empty for all states. They need the order by urgency. */
+  /** states are the only states to list; empty for all states. Requires WORKSPACE_ORDER_URGENCY. */
   states: WorkspaceState[];
-  /** summaries requests the summaries of the workspaces. They make the call more expensive. */
+  /** summaries requests the summaries of the workspaces. Summaries make the call more expensive. */
   summaries: boolean;
 }
 
@@ -474,7 +474,7 @@ export interface WorkspaceSummary {
   lastAttemptResult: DeliveryResult;
   /** last_attempt_status is the HTTP status of the bridge's answer to that attempt; 0 when there was no answer. */
   lastAttemptStatus: number;
-  /** last_hour are the five-minute periods of the last hour in which there were requests, oldest first. */
+  /** last_hour contains the five-minute periods with requests in the last hour, oldest first. */
   lastHour: SummaryPeriod[];
 }
 
@@ -508,8 +508,8 @@ export interface ListWorkspacesResponse {
    */
   notice: string;
   /**
-   * summaries of the workspaces, in the same order. They are empty unless the request asks for them, and if core runs an
-   * older release. A workspace that was deleted during the call can lack its summary.
+   * summaries of the workspaces, in the same order. They are empty if the request does not ask for them, or if core
+   * runs an older release. A workspace that was deleted during the call can lack its summary.
    */
   summaries: WorkspaceSummary[];
 }
@@ -757,8 +757,7 @@ export interface EventSummary {
   messageId: string;
   /**
    * text is the start of the message's text, in its Markdown, with at most 80 characters.
-   * White space is folded, and the labels of the buttons follow in brackets. Empty for
-   * an event without a message.
+   * White space is collapsed, and the labels of the buttons follow in brackets. Empty for an event without a message.
    */
   text: string;
 }
@@ -851,7 +850,10 @@ export interface WatchWorkspaceResponse {
     /** delivery is a new entry in the log, or a run of polls that has grown. */
     { $case: "delivery"; value: LoggedDelivery }
     | //
-    /** requests are the bridge's requests of the last hour. Sent at the start, and within two seconds of a refusal. */
+    /**
+     * requests are the bridge's requests of the last hour. Core sends requests at the start, and within two seconds of
+     * a refusal.
+     */
     { $case: "requests"; value: BridgeRequests }
     | undefined;
 }
@@ -983,15 +985,15 @@ export interface GetEventResponse {
     | undefined;
   /** place says where the event is. */
   place: EventPlace;
-  /** event while it is held, queued or kept; unset otherwise. */
+  /** event is the stored event while it is held, queued or kept; unset otherwise. */
   event:
     | StoredEvent
     | undefined;
   /** attempts to push the event, its drop, and the polls that returned it, oldest first. */
   attempts: EventAttempt[];
   /**
-   * sent_again lists the calls of SendAgain that queued the event, oldest first: of the
-   * last 300 events sent again in 7 days.
+   * sent_again lists the calls of SendAgain that queued the event, oldest first. For each workspace, core stores only
+   * the last 300 events that were sent again, until 7 days after the last one.
    */
   sentAgain: SentAgain[];
   /** expires_at is when the event expires; unset when unknown, and for an event that never expires. */
@@ -1182,10 +1184,7 @@ export interface WorkspaceKeys {
   workspaceId: string;
   /** keys are the fingerprints of the keys that encrypted the active secrets of the workspace. */
   keys: string[];
-  /**
-   * missing_keys are the keys in this list that core lacks; empty when all secrets are
-   * readable.
-   */
+  /** missing_keys are those of the keys that core lacks; empty when all secrets are readable. */
   missingKeys: string[];
 }
 
@@ -1257,7 +1256,10 @@ export interface RefusedRequest {
   isPoll: boolean;
   /** source_address is the IP address of the sender. */
   sourceAddress: string;
-  /** field is the invalid field or parameter; unset unless kind is REQUEST_KIND_INVALID, or when the whole body is invalid. */
+  /**
+   * field is the invalid field or parameter; unset when the whole body is invalid, and for kinds other than
+   * REQUEST_KIND_INVALID.
+   */
   field?:
     | string
     | undefined;
@@ -1278,7 +1280,7 @@ export interface RefusedRequest {
   missingKey: string;
 }
 
-/** CheckSignatureRequest is a request of a bridge, or what a developer believes that it is. */
+/** CheckSignatureRequest describes a request of a bridge, as it was sent or as a developer believes that it was sent. */
 export interface CheckSignatureRequest {
   /** workspace_id of the workspace. */
   workspaceId: string;
@@ -1295,7 +1297,7 @@ export interface CheckSignatureRequest {
   header: string;
 }
 
-/** CheckSignatureResponse says whether the signature is valid, without revealing what would be. */
+/** CheckSignatureResponse says whether the signature is valid, without revealing a valid signature. */
 export interface CheckSignatureResponse {
   /** valid is true if the digest is valid under an active secret. The timestamp may still be stale. */
   valid: boolean;
@@ -1304,7 +1306,7 @@ export interface CheckSignatureResponse {
    * previous one; 0 when the digest is not valid.
    */
   secretNumber: number;
-  /** cause is the first likely cause why the signature is not valid; unset when it is valid. */
+  /** cause is the first likely cause of an invalid signature; unset when the signature is valid. */
   cause: SignatureCause;
   /**
    * signed_text is the start of the text that core expects to be signed, at most 1,000 characters; empty without a
@@ -7848,8 +7850,7 @@ export const CheckSignatureResponse: MessageFns<CheckSignatureResponse> = {
  *
  * With a token that is limited to some workspaces, a core serves 500 calls per
  * second, in bursts of 50. Further calls wait, and fail with UNAVAILABLE when 1,024
- * calls already wait to start. 100 rows of a page count as one more call. GetEvent
- * counts as 16 calls.
+ * calls already wait to start. A page counts as one more call for each 100 rows. GetEvent counts as 16 calls.
  */
 export type WorkspaceServiceService = typeof WorkspaceServiceService;
 export const WorkspaceServiceService = {
@@ -7899,9 +7900,9 @@ export const WorkspaceServiceService = {
    * when the page token belongs to the other order, and for states without the order by
    * urgency.
    *
-   * In the order by urgency, a page token is a place in the list. A workspace that
-   * changes its state between two pages changes its place, so the following pages
-   * contain it again or not at all. Other workspaces are neither lost nor repeated.
+   * In the order by urgency, a page token marks a place in the list. A workspace that changes its state between two
+   * pages changes its place, so the following pages contain it again or not at all. Other workspaces are neither lost
+   * nor repeated.
    */
   listWorkspaces: {
     path: "/chatbridge.v1.WorkspaceService/ListWorkspaces" as const,
@@ -8115,11 +8116,9 @@ export const WorkspaceServiceService = {
   /**
    * CheckSignature checks the signature of a request, as core would, and returns the
    * first likely cause if the signature is not valid. The answer never contains a
-   * secret or an expected digest. The call changes nothing, and the request does not
-   * count as one of the bridge's. Errors: NOT_FOUND; INVALID_ARGUMENT when the signed
-   * bytes are missing or larger than 65,536 bytes, or the header is longer than 4,096
-   * characters; FAILED_PRECONDITION when the workspace is not connected, or its secret
-   * is unreadable.
+   * secret or an expected digest. The call changes nothing, and the request does not count as a request of the bridge.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the signed bytes are missing or larger than 65,536 bytes, or the header is
+   * longer than 4,096 characters; FAILED_PRECONDITION when the workspace is not connected, or its secret is unreadable.
    */
   checkSignature: {
     path: "/chatbridge.v1.WorkspaceService/CheckSignature" as const,
@@ -8133,9 +8132,8 @@ export const WorkspaceServiceService = {
     responseDeserialize: (value: Buffer): CheckSignatureResponse => CheckSignatureResponse.decode(value),
   },
   /**
-   * ListChanges returns what callers of this service changed in a workspace, newest
-   * first: the last 50 test events and events sent again, and the last 200 other
-   * changes. Errors: NOT_FOUND.
+   * ListChanges returns the changes that callers of this service made to a workspace, newest first. It returns the last
+   * 50 entries for test events and for events sent again, and the last 200 other changes. Errors: NOT_FOUND.
    */
   listChanges: {
     path: "/chatbridge.v1.WorkspaceService/ListChanges" as const,
@@ -8181,7 +8179,7 @@ export const WorkspaceServiceService = {
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events of the last 24 hours whose pushes failed, or that were
    * dropped because of overload or an outage: at most the last 100 events, with 1 MB
-   * in total. Only the last test event is kept, if there is room. Errors: NOT_FOUND.
+   * in total. Of the test events, only the last one is kept, and only if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents: {
     path: "/chatbridge.v1.WorkspaceService/ListFailedEvents" as const,
@@ -8272,12 +8270,10 @@ export const WorkspaceServiceService = {
   },
   /**
    * DeleteGroup removes a group of GameService.Follow, and with it the position of the
-   * group in the log. If the name is opened again, the group gets only the events that
-   * arrive from then on. Errors: NOT_FOUND when there is no such group;
-   * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
-   * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
-   * from some shards only: core removes the rest within a minute after the store is
-   * available again.
+   * group in the log. If a stream opens the name again, the new group gets only later events. Errors: NOT_FOUND when
+   * there is no such group; FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the token is
+   * limited to some workspaces; UNAVAILABLE, also when the group was removed from some shards only: core removes the
+   * rest within a minute after the store is available again.
    */
   deleteGroup: {
     path: "/chatbridge.v1.WorkspaceService/DeleteGroup" as const,
@@ -8381,9 +8377,9 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * when the page token belongs to the other order, and for states without the order by
    * urgency.
    *
-   * In the order by urgency, a page token is a place in the list. A workspace that
-   * changes its state between two pages changes its place, so the following pages
-   * contain it again or not at all. Other workspaces are neither lost nor repeated.
+   * In the order by urgency, a page token marks a place in the list. A workspace that changes its state between two
+   * pages changes its place, so the following pages contain it again or not at all. Other workspaces are neither lost
+   * nor repeated.
    */
   listWorkspaces: handleUnaryCall<ListWorkspacesRequest, ListWorkspacesResponse>;
   /** CountWorkspaces returns the number of workspaces in each state. */
@@ -8470,17 +8466,14 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   /**
    * CheckSignature checks the signature of a request, as core would, and returns the
    * first likely cause if the signature is not valid. The answer never contains a
-   * secret or an expected digest. The call changes nothing, and the request does not
-   * count as one of the bridge's. Errors: NOT_FOUND; INVALID_ARGUMENT when the signed
-   * bytes are missing or larger than 65,536 bytes, or the header is longer than 4,096
-   * characters; FAILED_PRECONDITION when the workspace is not connected, or its secret
-   * is unreadable.
+   * secret or an expected digest. The call changes nothing, and the request does not count as a request of the bridge.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the signed bytes are missing or larger than 65,536 bytes, or the header is
+   * longer than 4,096 characters; FAILED_PRECONDITION when the workspace is not connected, or its secret is unreadable.
    */
   checkSignature: handleUnaryCall<CheckSignatureRequest, CheckSignatureResponse>;
   /**
-   * ListChanges returns what callers of this service changed in a workspace, newest
-   * first: the last 50 test events and events sent again, and the last 200 other
-   * changes. Errors: NOT_FOUND.
+   * ListChanges returns the changes that callers of this service made to a workspace, newest first. It returns the last
+   * 50 entries for test events and for events sent again, and the last 200 other changes. Errors: NOT_FOUND.
    */
   listChanges: handleUnaryCall<ListChangesRequest, ListChangesResponse>;
   /**
@@ -8502,7 +8495,7 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events of the last 24 hours whose pushes failed, or that were
    * dropped because of overload or an outage: at most the last 100 events, with 1 MB
-   * in total. Only the last test event is kept, if there is room. Errors: NOT_FOUND.
+   * in total. Of the test events, only the last one is kept, and only if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents: handleUnaryCall<ListFailedEventsRequest, ListFailedEventsResponse>;
   /**
@@ -8545,12 +8538,10 @@ export interface WorkspaceServiceServer extends UntypedServiceImplementation {
   listGroups: handleUnaryCall<ListGroupsRequest, ListGroupsResponse>;
   /**
    * DeleteGroup removes a group of GameService.Follow, and with it the position of the
-   * group in the log. If the name is opened again, the group gets only the events that
-   * arrive from then on. Errors: NOT_FOUND when there is no such group;
-   * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
-   * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
-   * from some shards only: core removes the rest within a minute after the store is
-   * available again.
+   * group in the log. If a stream opens the name again, the new group gets only later events. Errors: NOT_FOUND when
+   * there is no such group; FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the token is
+   * limited to some workspaces; UNAVAILABLE, also when the group was removed from some shards only: core removes the
+   * rest within a minute after the store is available again.
    */
   deleteGroup: handleUnaryCall<DeleteGroupRequest, DeleteGroupResponse>;
   /**
@@ -8648,9 +8639,9 @@ export interface WorkspaceServiceClient extends Client {
    * when the page token belongs to the other order, and for states without the order by
    * urgency.
    *
-   * In the order by urgency, a page token is a place in the list. A workspace that
-   * changes its state between two pages changes its place, so the following pages
-   * contain it again or not at all. Other workspaces are neither lost nor repeated.
+   * In the order by urgency, a page token marks a place in the list. A workspace that changes its state between two
+   * pages changes its place, so the following pages contain it again or not at all. Other workspaces are neither lost
+   * nor repeated.
    */
   listWorkspaces(
     request: ListWorkspacesRequest,
@@ -8913,11 +8904,9 @@ export interface WorkspaceServiceClient extends Client {
   /**
    * CheckSignature checks the signature of a request, as core would, and returns the
    * first likely cause if the signature is not valid. The answer never contains a
-   * secret or an expected digest. The call changes nothing, and the request does not
-   * count as one of the bridge's. Errors: NOT_FOUND; INVALID_ARGUMENT when the signed
-   * bytes are missing or larger than 65,536 bytes, or the header is longer than 4,096
-   * characters; FAILED_PRECONDITION when the workspace is not connected, or its secret
-   * is unreadable.
+   * secret or an expected digest. The call changes nothing, and the request does not count as a request of the bridge.
+   * Errors: NOT_FOUND; INVALID_ARGUMENT when the signed bytes are missing or larger than 65,536 bytes, or the header is
+   * longer than 4,096 characters; FAILED_PRECONDITION when the workspace is not connected, or its secret is unreadable.
    */
   checkSignature(
     request: CheckSignatureRequest,
@@ -8935,9 +8924,8 @@ export interface WorkspaceServiceClient extends Client {
     callback: (error: ServiceError | null, response: CheckSignatureResponse) => void,
   ): ClientUnaryCall;
   /**
-   * ListChanges returns what callers of this service changed in a workspace, newest
-   * first: the last 50 test events and events sent again, and the last 200 other
-   * changes. Errors: NOT_FOUND.
+   * ListChanges returns the changes that callers of this service made to a workspace, newest first. It returns the last
+   * 50 entries for test events and for events sent again, and the last 200 other changes. Errors: NOT_FOUND.
    */
   listChanges(
     request: ListChangesRequest,
@@ -9001,7 +8989,7 @@ export interface WorkspaceServiceClient extends Client {
    * ListFailedEvents returns the kept events of a workspace, newest failure first.
    * These are the events of the last 24 hours whose pushes failed, or that were
    * dropped because of overload or an outage: at most the last 100 events, with 1 MB
-   * in total. Only the last test event is kept, if there is room. Errors: NOT_FOUND.
+   * in total. Of the test events, only the last one is kept, and only if there is room. Errors: NOT_FOUND.
    */
   listFailedEvents(
     request: ListFailedEventsRequest,
@@ -9114,12 +9102,10 @@ export interface WorkspaceServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * DeleteGroup removes a group of GameService.Follow, and with it the position of the
-   * group in the log. If the name is opened again, the group gets only the events that
-   * arrive from then on. Errors: NOT_FOUND when there is no such group;
-   * FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the
-   * token is limited to some workspaces; UNAVAILABLE, also when the group was removed
-   * from some shards only: core removes the rest within a minute after the store is
-   * available again.
+   * group in the log. If a stream opens the name again, the new group gets only later events. Errors: NOT_FOUND when
+   * there is no such group; FAILED_PRECONDITION when a stream follows the group; PERMISSION_DENIED when the token is
+   * limited to some workspaces; UNAVAILABLE, also when the group was removed from some shards only: core removes the
+   * rest within a minute after the store is available again.
    */
   deleteGroup(
     request: DeleteGroupRequest,
