@@ -126,11 +126,13 @@ async function startPolled(context: PartContext, http: HttpLoad, held: Held, bui
 }
 
 /** Starts the reference server, with the workspaces of the service. */
-async function startReferenceServer(context: PartContext, workspaces: readonly Workspace[]) {
+export async function startReferenceServer(context: PartContext, workspaces: readonly Workspace[]) {
   const server = await startReference<ReferenceServer>(context, "reference-server");
   const port = await server.call("start", { workspaces });
+  const origin = `http://127.0.0.1:${port}`;
   return {
+    origin,
     setPage: (page: Buffer) => server.call("setPage", page),
-    side: (load: Load): Side => ({ pids: { reference: server.pid }, ...load(`http://127.0.0.1:${port}`) }),
+    side: (load: Load): Side => ({ pids: { reference: server.pid }, ...load(origin) }),
   };
 }

@@ -4,6 +4,7 @@ import type { Part } from "../part";
 import { startLoadedService } from "../service";
 import { middleOf, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
+import { startReferenceServer } from "./http";
 
 /** So many that each workspace stays below its rate limit at the machine's capacity, even in a stall's wake. */
 const POSTING = 128;
@@ -14,7 +15,10 @@ const FIRST_PUSHES_PER_SECOND = 200;
 /** Seconds that core, the edge and the load generator need at these rates until their hot code is compiled. */
 const WARM_UP_SECONDS = 10;
 
-/** Measures latencies at half of the capacity that this machine has for the load. */
+/**
+ * Measures latencies at half of the capacity that this machine has for the load. The reference gets the same requests,
+ * at half of its own capacity: its ratio shows how much of the ratio comes from the machine and from Node.
+ */
 export const latency: Part = {
   name: "latency",
   what: "how long a 202 and a push take at half of the machine's capacity",
@@ -24,13 +28,23 @@ export const latency: Part = {
     const posting = await createWorkspaces(clients, POSTING);
     const pushed = await createPushed(PUSHED);
 
+    const reference = await startReferenceServer(context, posting);
     let runs = 0;
+    const latenciesOf = (to: string, rate: number, seconds: number) =>
+      load.call("post", {
+        workspaces: posting,
+        perSecond: rate / POSTING,
+        seconds,
+        origin: to,
+        run: `r${++runs}`,
+      });
     const post = async (rate: number, seconds: number): Promise<Spread> => {
-      const load202 = { workspaces: posting, perSecond: rate / POSTING, seconds, origin, run: `r${++runs}` };
-      const latencies = await load.call("post", load202);
+      const latencies = await latenciesOf(origin, rate, seconds);
       await store.settleInbound(latencies.length);
       return spreadOf(latencies);
     };
+    const postToReference = async (rate: number, seconds: number): Promise<Spread> =>
+      spreadOf(await latenciesOf(reference.origin, rate, seconds));
     const push = async (rate: number, seconds: number): Promise<Spread> =>
       spreadOf(await load.call("push", { workspaces: pushed, perSecond: rate / PUSHED, seconds }));
 
@@ -44,25 +58,32 @@ export const latency: Part = {
     const capacities = {
       posts: await find("202", post, FIRST_POSTS_PER_SECOND),
       pushes: await find("push", push, FIRST_PUSHES_PER_SECOND),
+      reference: await find("reference", postToReference, FIRST_POSTS_PER_SECOND),
     };
 
     const show = createSpreadTable(say);
-    const rounds: { readonly accepted: Spread; readonly push: Spread }[] = [];
+    const rounds: { readonly accepted: Spread; readonly push: Spread; readonly reference: Spread }[] = [];
     for (let number = 1; number <= options.rounds; number++) {
       const accepted = await post(capacities.posts * MEASURED_SHARE, options.seconds);
       show(number, "202", accepted);
       const came = await push(capacities.pushes * MEASURED_SHARE, options.seconds);
       show(number, "push", came);
-      rounds.push({ accepted, push: came });
+      const answered = await postToReference(capacities.reference * MEASURED_SHARE, options.seconds);
+      show(number, "reference", answered);
+      rounds.push({ accepted, push: came, reference: answered });
     }
 
     const accepted = middleOf(rounds.map((round) => round.accepted));
     const pushes = middleOf(rounds.map((round) => round.push));
+    const bare = middleOf(rounds.map((round) => round.reference));
     const words = [
       `ratio=${accepted.ratio.toFixed(2)} push_ratio=${pushes.ratio.toFixed(2)}`,
       `p50=${accepted.p50.toFixed(2)} p99=${accepted.p99.toFixed(2)}`,
       `push_p50=${pushes.p50.toFixed(2)} push_p99=${pushes.p99.toFixed(2)}`,
+      `reference_ratio=${bare.ratio.toFixed(2)}`,
+      `reference_p50=${bare.p50.toFixed(2)} reference_p99=${bare.p99.toFixed(2)}`,
       `capacity=${capacities.posts.toFixed(0)} push_capacity=${capacities.pushes.toFixed(0)}`,
+      `reference_capacity=${capacities.reference.toFixed(0)}`,
     ];
     const figure = Math.max(accepted.ratio, pushes.ratio);
     return { lastLine: words.join(" "), figure, raw: { capacities, rounds } };
