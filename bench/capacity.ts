@@ -1,6 +1,9 @@
 import { CheckFault } from "./part";
 
-/** Share of the requests that must be answered in time, or the service does not keep up with the load. */
+/**
+ * Minimum share of the requests that must be answered in time. Below this share, the service does not keep up with the
+ * load.
+ */
 const KEPT_UP = 0.9;
 /** Maximum number of steps of a search. The last step sends 2^9 times as many requests as the first. */
 const STEPS_MAX = 10;
@@ -9,15 +12,18 @@ const STEP_SECONDS = 3;
 
 /** Share of the capacity at which latencies are measured. */
 export const MEASURED_SHARE = 0.5;
-/** Seconds of load at this share that do not count, because the service still recovers from the overload of the search. */
+/**
+ * Seconds of load at `MEASURED_SHARE` that do not count, because the service is still recovering from the search's
+ * overload.
+ */
 export const AFTER_SEARCH_SECONDS = 3;
 
 /**
- * Finds the capacity of this machine for a load: doubles the rate until the answers come more slowly than the requests
- * are due. Returns the highest rate of answers. The load generator is part of the machine's work, as in the
- * measurements.
+ * Finds the capacity of this machine for a load: doubles the rate until the service answers more slowly than requests
+ * are due. Returns the highest rate of answers. As in the measurements, the load generator runs on the same machine.
  *
- * @param send sends requests at a rate, in requests per second, and resolves with their number when all are answered
+ * @param send sends requests at a rate, in requests per second, and resolves with the number of requests when all are
+ * answered
  */
 export async function findCapacity(
   firstRate: number,

@@ -83,7 +83,7 @@ export function inTurn(workspaces: readonly Workspace[], number: number): Worksp
   return workspace;
 }
 
-/** Publishes events in one call. Rejects with CheckFault unless all events are published. */
+/** Publishes events in one call. Rejects with CheckFault unless core publishes all events. */
 export function publish({ games }: CoreClients, events: OutboundEvent[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const options = { deadline: Date.now() + ANSWER_WITHIN_MS };

@@ -8,18 +8,18 @@ export type CpuTimes = Readonly<Record<string, number>>;
 
 /** The processor times of a process since its start. */
 export interface CpuReading {
-  /** Time of all threads, in µs. Linux counts it in ticks of a hundredth of a second. */
+  /** Time of all threads, in µs. Linux counts this time in ticks of a hundredth of a second. */
   readonly ticksUs: number;
   /** Exact times of the running threads in µs, by thread id; undefined if the kernel does not report them. */
   readonly threadsUs?: ReadonlyMap<string, number>;
 }
 
-/** Linux reports ticks of a hundredth of a second. This unit does not depend on the frequency of the kernel's timer. */
+/** Linux reports times in ticks of a hundredth of a second, whatever the frequency of the kernel's timer is. */
 const US_PER_TICK = 10_000;
 const NS_PER_US = 1_000;
 
 /**
- * Calls `run`. Resolves with the result of `run`, and with the processor time that each process took meanwhile. The
+ * Calls `run`. Resolves with the result of `run`, and with the processor time that each process took during `run`. The
  * time is NaN if /proc is missing or the process has exited.
  */
 export async function withCpu<T>(
@@ -56,7 +56,7 @@ export function divided(times: CpuTimes, count: number): CpuTimes {
 
 /**
  * Returns the processor time between two readings of a process, in µs. Exact times exist only for running threads, so
- * the ticks count if a thread has ended.
+ * the result is computed from the ticks if a thread has ended.
  */
 export function cpuBetween(from: CpuReading, to: CpuReading): number {
   const [before, after] = [from.threadsUs, to.threadsUs];
@@ -84,7 +84,8 @@ function readTicks(pid: number): number {
 function readThreads(pid: number): Pick<CpuReading, "threadsUs"> {
   try {
     const folder = `/proc/${pid}/task`;
-    // The first field is the time on a processor, in ns. A process's own schedstat only has the time of its first thread.
+    // The first field is the time on a processor, in ns. The schedstat file of a process contains only the time of its
+    // first thread.
     const times = readdirSync(folder).map((id): [string, number] => [
       id,
       Number(readFileSync(`${folder}/${id}/schedstat`, "utf8").split(" ", 1)[0]) / NS_PER_US,
@@ -128,8 +129,8 @@ function readMachineTimes(): MachineTimes {
 /** Returns the times in the first line of /proc/stat, which are the sums over all processors. */
 export function parseMachineTimes(stat: string): MachineTimes {
   const [name, ...fields] = stat.split("\n", 1)[0]?.trim().split(/\s+/) ?? [];
-  // user, nice, system, idle, iowait, irq, softirq and steal. The fields after these are already included in user and
-  // nice.
+  // The fields are user, nice, system, idle, iowait, irq, softirq and steal. Later fields are already included in user
+  // and nice.
   const times = fields.slice(0, 8).map(Number);
   if (name !== "cpu" || times.length < 8 || times.some(Number.isNaN)) return { total: 0, stolen: 0 };
   return { total: times.reduce((sum, ticks) => sum + ticks, 0), stolen: times[7] ?? 0 };

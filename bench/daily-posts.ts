@@ -1,6 +1,6 @@
 import { DAY_SECONDS } from "../contract/numbers";
 
-/** Sizes in Redis, for a service whose only group acks every event. */
+/** Sizes of data in Redis, for a service whose only group acks every event. */
 export interface Kept {
   /** Bytes that the service uses before the first POST. */
   readonly emptyBytes: number;
@@ -11,18 +11,18 @@ export interface Kept {
 }
 
 const MB = 1024 * 1024;
-/** The memory of Redis in docker-compose.yml. */
+/** The `maxmemory` of Redis in docker-compose.yml. */
 const REDIS_BYTES = 512 * MB;
 /**
- * Maximum seconds for which Redis keeps a request id: half a day until the id's hash is complete, then a day and ten
+ * Maximum seconds for which Redis keeps a request id: half a day until the id's hash is complete, plus a day and ten
  * minutes (core/store/functions/append.lua).
  */
 const ID_SECONDS = 1.5 * DAY_SECONDS + 600;
 const HOUR_SECONDS = 3_600;
 
 /**
- * Returns how many POSTs per second, on average over a day, 512 MB of Redis can store, and lines that show the
- * calculation.
+ * Returns the number of POSTs per second, on average over a day, for which 512 MB of Redis suffice, and lines that show
+ * the calculation.
  */
 export function dailyPosts({ emptyBytes, idBytes, ackedBytes }: Kept) {
   const kept = [

@@ -4,21 +4,24 @@ import type { Duplex } from "node:stream";
 import type { Pids } from "./cpu";
 import type { Scope } from "./scope";
 
-/** Counts the instructions that a side's processes execute in its slices. */
+/** Counts the instructions that the processes of one side execute during that side's slices. */
 export interface InstructionCounter {
-  /** Resolves when the counter counts. */
+  /** Resolves when the counter is running. */
   resume(): Promise<void>;
-  /** Resolves when the counter no longer counts. */
+  /** Resolves when the counter is paused. */
   pause(): Promise<void>;
   /** Stops the counter. Returns the number of instructions; undefined if `perf` did not report it. */
   stop(): Promise<number | undefined>;
 }
 
 const EVENT = "instructions:u";
-/** Separates the fields of perf's report. */
+/** Separator of the fields in perf's report. */
 const SEPARATOR = ";";
 
-/** Whether this machine counts instructions: `perf` is installed, may count, and the processor has the counter. */
+/**
+ * Returns whether this machine counts instructions: `perf` must be installed and permitted, and the processor must have
+ * the counter.
+ */
 export function countsInstructions(perf = "perf"): boolean {
   const { stderr } = spawnSync(perf, ["stat", "-x", SEPARATOR, "-e", EVENT, "true"], { encoding: "utf8" });
   return instructionsIn(stderr ?? "") !== undefined;
@@ -33,7 +36,7 @@ export function instructionsIn(report: string): number | undefined {
 
 /**
  * Starts one `perf stat` for all slices of a side. perf counts only between the commands "enable" and "disable", which
- * it confirms. Starting it for each slice would take longer than a slice.
+ * it confirms. Starting perf for each slice would take longer than a slice.
  */
 export async function countInstructions(
   scope: Scope,
@@ -53,7 +56,7 @@ export async function countInstructions(
   for (const stream of [commands, confirmations]) stream.on("error", () => undefined);
 
   const command = async (name: "enable" | "disable"): Promise<void> => {
-    // perf closes this stream if it fails. The processor times are still valid then.
+    // If perf fails, it closes this stream. The measured processor times are still valid.
     const confirmed = once(confirmations, "data").catch(() => undefined);
     commands.write(`${name}\n`);
     await Promise.race([confirmed, closed]);

@@ -3,17 +3,17 @@ import { median, quartilesOf } from "./statistics";
 /** Limit of a part's figure. */
 export type Limit = { readonly atMost: number } | { readonly atLeast: number };
 
-/** Whether the machine was equally fast throughout a part. */
+/** The times that show whether the machine was equally fast throughout a part. */
 export interface Steadiness {
-  /** Milliseconds of the fixed piece of work, before and after the part. */
+  /** Milliseconds that the fixed piece of work took, before and after the part. */
   readonly workMs: readonly number[];
-  /** Milliseconds of the reads from memory before each slice; empty if the part has no slices. */
+  /** Milliseconds that the reads from memory took before each slice; empty if the part has no slices. */
   readonly memoryMs: readonly number[];
   /** The costs of the pairs of slices; empty if the figure is not their median. */
   readonly costs: readonly number[];
 }
 
-/** The limits of the figures, by part. The tables in README.md repeat them. */
+/** The limits of the figures, by part. The tables in README.md repeat these limits. */
 export const LIMITS: Readonly<Record<string, Limit>> = {
   inbound: { atMost: 2 },
   "poll-empty": { atMost: 1.7 },
@@ -30,13 +30,13 @@ export const LIMITS: Readonly<Record<string, Limit>> = {
 /** Maximum change of the machine's speed during a part. After a larger change, the part's figure proves nothing. */
 const CHANGE_MAX = 0.1;
 /**
- * By how much the median of the reads from memory may exceed the fastest ones. The median exceeds them by 4 to 17 percent
- * on a machine that does nothing else, and by more on a busy host.
+ * Maximum share by which the median time of the reads from memory may exceed the fastest time. On an otherwise idle
+ * machine, the median exceeds it by 4 to 17 percent, and on a busy host by more.
  */
 const MEMORY_DELAY_MAX = 0.25;
 /**
- * By how much a quartile of the costs may differ from their median: by 5 to 9 percent on a quiet host, and by up to 32 percent
- * on a busy one.
+ * Maximum share by which a quartile of the costs may differ from their median. The measured difference is 5 to 9
+ * percent on a quiet host, and up to 32 percent on a busy host.
  */
 const QUARTILE_MAX = 0.1;
 
@@ -53,7 +53,7 @@ export function isMet(figure: number, limit: Limit, { workMs, memoryMs, costs }:
   return ("atMost" in limit ? figure <= limit.atMost : figure >= limit.atLeast) ? "yes" : "no";
 }
 
-/** Returns by which share the farther quartile differs from the median; 0 if there are no values. */
+/** Returns the share by which the farther quartile differs from the median; 0 if there are no values. */
 function quartileSpread(values: readonly number[]): number {
   if (values.length === 0) return 0;
   const [q1, q2, q3] = quartilesOf(values);
@@ -64,7 +64,7 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** Returns by which share the slowest time exceeds the fastest one, e.g. 0.1 for 10 percent. */
+/** Returns the share by which the slowest time exceeds the fastest time, e.g. 0.1 for 10 percent. */
 export function speedChange(workMs: readonly number[]): number {
   return Math.max(...workMs) / Math.min(...workMs) - 1;
 }

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 
 const RUNS = 15;
 const PAUSE_MS = 100;
-/** Node flags with which the new process can read this file. */
+/** Node flags that the new process needs to run this file. */
 const LOADER = __filename.endsWith(".ts") ? ["--import", "tsx"] : [];
 const REQUESTS = 8_000;
 const BODY = JSON.stringify({
@@ -14,9 +14,10 @@ const BODY = JSON.stringify({
 });
 
 /**
- * Milliseconds that one core of this machine takes for a fixed piece of work, which resembles a request: parse and write
- * JSON, sign, look up and sort. Returns the fastest of fifteen runs within about two seconds: other programs can only make
- * a run slower. The work runs in a new process, because its time depends on the heap of the process.
+ * Returns the milliseconds that one processor of this machine takes for a fixed piece of work, which resembles a
+ * request: parse and write JSON, sign, look up and sort. This is the fastest of fifteen runs within about two seconds,
+ * because other programs can only make a run slower. The work runs in a new process, because its time depends on the
+ * heap of the process.
  */
 export function timeFixedWork(): number {
   return Number(execFileSync(process.execPath, [...LOADER, __filename], { encoding: "utf8" }));

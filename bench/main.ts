@@ -51,7 +51,7 @@ const EXIT_FAULT = 1;
 const EXIT_SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let scope: Scope | undefined;
-/** Whether a signal has arrived. Failures after the signal are not reported, because the signal caused them. */
+/** Whether a signal has arrived. Failures after the signal are not reported, because the signal has caused them. */
 let ending = false;
 
 function say(line: string): void {
@@ -72,8 +72,8 @@ async function runPart(part: Part, options: Options): Promise<PartResult> {
 }
 
 /**
- * Runs a part, and times the fixed piece of work before and after it. Adds to the last line how fast the machine and its
- * memory were, how much time its host took, and whether the figure keeps to its limit.
+ * Runs a part, and times the fixed piece of work before and after it. Adds to the last line the speed of the machine
+ * and of its memory, the time that its host took, and whether the figure is within its limit.
  */
 async function judgePart(
   part: Part,
@@ -132,8 +132,8 @@ for (const [signal, code] of Object.entries(EXIT_SIGNALS)) {
   });
 }
 
-// While a worker measures latency, this process has little to do, and V8 would then collect garbage on a processor that
-// the service needs.
+// This process has little to do while a worker measures latency. V8 would then collect garbage, on a processor that the
+// service needs.
 setFlagsFromString("--no-memory-reducer");
 
 createProgram(PARTS, run)

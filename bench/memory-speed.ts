@@ -1,5 +1,8 @@
 const LINE_BYTES = 64;
-/** More lines than the processor's own caches hold, so that most reads go to the cache that all processors share, or to memory. */
+/**
+ * Number of cache lines in the array: more than a processor's own caches hold. So most reads go to the shared cache or
+ * to memory.
+ */
 const LINES = (16 * 1_024 * 1_024) / LINE_BYTES;
 const NUMBERS_PER_LINE = LINE_BYTES / Uint32Array.BYTES_PER_ELEMENT;
 const READS = 100_000;
@@ -8,9 +11,9 @@ let places: Uint32Array | undefined;
 let place = 0;
 
 /**
- * Returns the milliseconds for a fixed number of reads from memory, each of which depends on the one before: about 15 ms.
- * Other programs on the same host make memory slower but not the processor, so the fixed piece of work of
- * `machine-speed.ts` does not show them.
+ * Returns the milliseconds for a fixed number of reads from memory, usually about 15. Each read depends on the previous
+ * read. Other programs on the same host slow down the memory but not the processor, so `machine-speed.ts` does not
+ * detect them.
  */
 export function timeMemory(): number {
   places ??= cycleOfPlaces(LINES);
@@ -19,7 +22,7 @@ export function timeMemory(): number {
   return performance.now() - began;
 }
 
-/** Returns an array in which each line of the cache has the place of the next one, in a random cycle of all lines. */
+/** Returns an array in which each cache line contains the position of the next line, in a random cycle of all lines. */
 export function cycleOfPlaces(lines: number): Uint32Array {
   const cycle = new Uint32Array(lines * NUMBERS_PER_LINE);
   const order = Uint32Array.from({ length: lines }, (_, line) => line * NUMBERS_PER_LINE);

@@ -11,7 +11,9 @@ const ROUNDS_MAX = 20;
  */
 const SECONDS_MAX = 60;
 
-/** Creates the command line, which calls `run` with the parts that the user names, by default with all parts. */
+/**
+ * Creates the command-line program, which calls `run` with the parts that the user names, or with all parts by default.
+ */
 export function createProgram(
   all: readonly Part[],
   run: (parts: readonly Part[], options: Options) => Promise<void>,
@@ -31,7 +33,7 @@ export function createProgram(
     .option("--seconds <n>", "seconds of load in a round", between(1, SECONDS_MAX), 8)
     .option(
       "--scale <n>",
-      "factor, at most 1, for the sizes in the parts memory and growth",
+      "factor, at most 1, for the sizes in the parts list, memory and growth",
       between(0.001, 1),
       1,
     )
@@ -43,7 +45,7 @@ export function createProgram(
     .option("--json <file>", "write the raw figures and the machine's properties to a file")
     .option(
       "--against <folder>",
-      "compare with the service of another built checkout, in place of the reference",
+      "compare with the service of another checkout, which must be built, instead of the reference",
     )
     .option(
       "--profile <dir>",

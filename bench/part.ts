@@ -3,17 +3,17 @@ import type { Scope } from "./scope";
 export interface Options {
   /** Number of pairs of slices, in the parts that compare processor times. */
   readonly slices: number;
-  /** Number of rounds, in the other parts. */
+  /** Number of rounds, in the parts without slices. */
   readonly rounds: number;
   /** Seconds of load in a round. */
   readonly seconds: number;
-  /** Factor for the sizes of the parts `memory` and `growth`. */
+  /** Factor for the sizes of the parts `list`, `memory` and `growth`. */
   readonly scale: number;
   /** The attacks of the part `neighbours`; undefined for all. */
   readonly attacks?: readonly string[];
   /** File for the raw figures. */
   readonly json?: string;
-  /** Another checkout, whose built service takes the place of the reference. */
+  /** Folder of another checkout, whose built service replaces the reference. */
   readonly against?: string;
   /** Folder for CPU profiles of core, the edge and the reference. */
   readonly profile?: string;
@@ -27,11 +27,11 @@ export interface PartContext {
 }
 
 export interface PartResult {
-  /** The figure for which `limits.ts` may have a limit. */
+  /** The figure of the part, for which `limits.ts` may have a limit. */
   readonly figure?: number;
-  /** The summary, in a form that programs can parse. */
+  /** A summary line that programs can parse. */
   readonly lastLine: string;
-  /** Milliseconds of the reads from memory before each slice, if the part has slices. */
+  /** Milliseconds that the reads from memory took before each slice, if the part has slices. */
   readonly memoryMs?: readonly number[];
   /** The costs of the pairs of slices, if the figure is their median. */
   readonly costs?: readonly number[];

@@ -1,5 +1,6 @@
 /**
- * Returns Node's flags for writing a CPU profile of a process, whose name becomes a part of the file's name.
+ * Returns Node's flags that write a CPU profile of a process. The name of the process becomes a part of the file's
+ * name.
  *
  * @param folder the folder for the profile; undefined for no profile
  */

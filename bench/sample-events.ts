@@ -3,8 +3,7 @@ import { OutboundEvent } from "../proto/gen/chatbridge/v1/game";
 
 /**
  * Returns an inbound event of about 150 bytes, like those that bridges send when
- * members answer. All events have the same length. The id and the text contain
- * the number, so no two events are equal.
+ * members answer. All events have the same length. The id and the text contain `number`, so no two events are equal.
  */
 export function typedMessage(run: string, number: number) {
   const n = String(number).padStart(9, "0");
@@ -19,8 +18,8 @@ export function typedMessage(run: string, number: number) {
 }
 
 /**
- * Returns an inbound event like those that bridges send when members press a button. Each number is another member's
- * press. All events have the same length.
+ * Returns an inbound event like those that bridges send when members press a button. Each number stands for the press
+ * of another member. All events have the same length.
  */
 export function pressedButton(run: string, number: number) {
   const n = String(number).padStart(9, "0");

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Owns the processes and files of a part. Stops the processes and removes the files, however the part ends. */
+/**
+ * Owns the processes and files of a part. When the part ends, even after a failure, the scope stops the processes and
+ * removes the files.
+ */
 export type Scope = ReturnType<typeof createScope>;
 
 export function createScope() {
@@ -21,7 +24,7 @@ export function createScope() {
   return {
     /** Folder for files; removed when the scope closes. */
     folder,
-    /** Aborted when the scope closes, which cancels starts in progress. */
+    /** Aborted when the scope closes. This cancels starts in progress. */
     signal: over.signal,
     /** All paths that `logFile` has returned. */
     logFiles: logFiles as readonly string[],
@@ -32,8 +35,8 @@ export function createScope() {
       return file;
     },
     /**
-     * Registers the function that stops a resource, which has started or is starting. If the scope is already closed,
-     * stops the resource and throws.
+     * Registers a function that stops a resource. The resource has started, or is starting. If the scope is already
+     * closed, stops the resource and throws.
      */
     own<T>(starting: Promise<T> | T, stop: (started: T) => Promise<void> | void): Promise<T> {
       const promise = Promise.resolve(starting);

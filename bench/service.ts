@@ -94,7 +94,7 @@ export async function startService(context: PartContext, settings: Settings = {}
 
 /** Starts a service that can push to loopback, and makes a certificate for a receiver of pushes on loopback. */
 export async function startPushService(context: PartContext, settings: Settings = {}, build?: string) {
-  // Each service has its own certificate, and core reads it again when the file changes.
+  // Each service gets its own certificate, because core would reread the file if another service changed it.
   const files = await makeCertificate(mkdtempSync(join(context.scope.folder, "tls-")), LOOPBACK);
   if (files === undefined)
     throw new StartFault("cannot make a certificate: openssl is not installed or fails");
@@ -132,7 +132,7 @@ async function startProcess(
 ): Promise<Child> {
   const health = await freeAddress();
   const profiling = profileFlags(profile, build === undefined ? name : `against-${name}`);
-  // The variables of OpenTelemetry are passed on, so that the cost of traces can be measured.
+  // OpenTelemetry's variables are passed to the process, so that the cost of traces can be measured.
   const tracing = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"));
   const env = {
     PATH: process.env["PATH"],

@@ -16,13 +16,13 @@ export interface Measure {
   readonly p99Ms?: number;
 }
 
-/** One side of a comparison: ours, or the reference. */
+/** One side of a comparison: the service of this checkout ("ours"), or the reference. */
 export interface Side {
   /** The processes whose processor time counts. */
   readonly pids: Pids;
   /** Prepares a slice, e.g. signs its requests. */
   prepare?(seconds: number): Promise<void>;
-  /** Sends load to this side for `seconds`, and resolves when the side has handled everything. */
+  /** Sends load to this side for `seconds`, and resolves when the side has handled all of it. */
   run(seconds: number): Promise<Measure>;
   /** After the measurement, compares the stored or received events with the result of the run, and removes these events. */
   settle?(measure: Measure): Promise<void>;
@@ -43,7 +43,7 @@ export interface Contest {
 export interface Figures extends Measure {
   readonly perSecond: number;
   readonly cpuUs: CpuTimes;
-  /** Milliseconds of the reads from memory just before the slice: see `memory-speed.ts`. */
+  /** Milliseconds that the reads from memory took just before the slice: see `memory-speed.ts`. */
   readonly memoryMs: number;
 }
 
@@ -67,17 +67,17 @@ export interface Comparison {
 /** Seconds of load in a slice: so short that the speed of the machine rarely changes within a pair. */
 export const SLICE_SECONDS = 0.5;
 /**
- * Pairs that do not count, until the hot code of both sides is compiled. On a slow machine, core still became faster
- * after the sixth pair.
+ * Number of first pairs that do not count, because the hot code of both sides is not compiled yet. On a slow machine,
+ * core was still becoming faster after the sixth pair.
  */
 const WARM_UP_PAIRS = 12;
-/** Milliseconds that count after the last answer, so that work that a process has put off counts too. */
+/** Milliseconds after the last answer that count, so that deferred work of a process also counts. */
 const SETTLE_MS = 50;
 const SHOW_EVERY = 6;
 
 /**
- * Measures both sides in pairs of short slices. So if the machine becomes slower, both sides become slower. The order
- * within a pair changes from pair to pair.
+ * Measures both sides in pairs of short slices. So if the machine becomes slower, both sides become slower. Each side
+ * comes first in every other pair.
  */
 export async function alternate(
   { scope, say, options }: Pick<PartContext, "scope" | "say"> & { readonly options: Pick<Options, "slices"> },
@@ -220,7 +220,7 @@ export function resultOf({ pairs, instructions }: Comparison, more: object = {})
   };
 }
 
-/** Returns the milliseconds of the reads from memory before each slice of the pairs. */
+/** Returns the milliseconds that the reads from memory took before each slice of the pairs. */
 export function memoryTimesOf(pairs: readonly Pair[]): readonly number[] {
   return pairs.flatMap(({ ours, reference }) => [ours.memoryMs, reference.memoryMs]);
 }

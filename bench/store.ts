@@ -38,7 +38,9 @@ export async function connectToStore(url: string) {
     return lengths.flat().reduce((sum, length) => sum + length, 0);
   }
 
-  /** Waits up to 10 s until the matching streams have `count` entries. Throws CheckFault if the count differs. */
+  /**
+   * Waits up to 10 s until the matching streams have `count` entries in total. Throws CheckFault if the total differs.
+   */
   async function assertEntries(pattern: string, count: number, what: string): Promise<void> {
     const end = performance.now() + SETTLE_WITHIN_MS;
     let found = await countEntries(pattern);
@@ -59,7 +61,7 @@ export async function connectToStore(url: string) {
   return {
     assertEntries,
     emptyStreams,
-    /** Throws CheckFault unless Redis syncs every write before it answers. */
+    /** Throws CheckFault unless Redis syncs every write to disk before it answers. */
     async assertDurable() {
       const { appendfsync, appendonly } = await client.configGet(["appendfsync", "appendonly"]);
       check(
@@ -71,7 +73,9 @@ export async function connectToStore(url: string) {
     inboundEntries: () => countEntries(INBOUND_STREAMS),
     /** Removes all inbound events. */
     emptyInbound: () => emptyStreams(INBOUND_STREAMS),
-    /** Compares the number of stored inbound events with the number accepted, and removes the events. */
+    /**
+     * Compares the number of stored inbound events with `count`, the number of accepted events, and removes the events.
+     */
     async settleInbound(count: number, what = "events were answered with 202") {
       await assertEntries(INBOUND_STREAMS, count, what);
       await emptyStreams(INBOUND_STREAMS);
@@ -87,7 +91,7 @@ export async function connectToStore(url: string) {
     /** Returns the milliseconds of processor time that Redis has spent in core's functions. */
     functionMs: async () => functionMsOf(await client.info("commandstats")),
     processId: () => info("server", "process_id"),
-    /** Returns the bytes of the data in Redis. Buffers are subtracted, because they vary and are not data. */
+    /** Returns the bytes of the data in Redis. The result excludes buffers, because buffers vary and are not data. */
     async usedBytes() {
       const fields = ["used_memory", "mem_clients_normal", "mem_aof_buffer"];
       const [used = NaN, clients = NaN, file = NaN] = await Promise.all(

@@ -10,7 +10,7 @@ import type { Scope } from "./scope";
 /** The calls of a worker, by name. */
 type Calls<Of> = { readonly [Name in keyof Of]: (input: never) => Promise<unknown> };
 
-/** A separate process that generates load, receives pushes or serves as a reference. It gets one call at a time. */
+/** A separate process that generates load, receives pushes or serves as a reference. It handles one call at a time. */
 export interface Worker<Of extends Calls<Of>> {
   readonly pid: number;
   call<Name extends keyof Of & string>(
@@ -25,7 +25,7 @@ interface Answered {
 }
 
 const STOP_WITHIN_MS = 2_000;
-/** Folder of the built workers. A test imports this file as TypeScript source, so the path then leads to dist/. */
+/** Folder of the built workers. If a test imports this file as TypeScript source, the path leads to dist/. */
 const WORKERS = join(__dirname, __filename.endsWith(".ts") ? "../dist/bench/workers" : "workers");
 
 /**
@@ -71,7 +71,7 @@ export async function startWorker<Of extends Calls<Of>>(
   };
 }
 
-/** Starts a worker that serves as a reference, and writes its CPU profile if the options ask for profiles. */
+/** Starts a worker that serves as a reference, and writes its CPU profile if `--profile` is set. */
 export function startReference<Of extends Calls<Of>>(
   { scope, options: { profile } }: PartContext,
   name: string,
@@ -79,7 +79,7 @@ export function startReference<Of extends Calls<Of>>(
   return startWorker<Of>(scope, name, [...NODE_FLAGS, ...profileFlags(profile, name)]);
 }
 
-/** The worker's side: answers calls until the parent process disconnects, then exits. */
+/** Runs inside the worker: answers calls until the parent process disconnects, then exits. */
 export function serveWorker<Of extends Calls<Of>>(calls: Of): void {
   process.on("disconnect", () => process.exit(0));
   // Node writes a CPU profile when the process exits, but not when a signal kills it.

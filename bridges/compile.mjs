@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
 /**
- * Compiles a bridge. Returns whether that succeeded; the reason for a failure is on stderr.
+ * Compiles a bridge. Returns whether the compilation succeeded; prints the reason for a failure to stderr.
  *
  * @param {string} name the name of the bridge's package
  */
@@ -17,7 +17,7 @@ export function compileBridge(name) {
   }
   process.stderr.write(`compiling ${name}, which takes up to a minute\n`);
   const workspaces = ["chat-bridge-kit", "chat-bridge-runner", name].flatMap((each) => ["-w", each]);
-  // The compiler prints its errors on stdout, which is for the log of the bridge.
+  // The compiler prints errors to stdout, but stdout is reserved for the bridge's log.
   const stdio = ["ignore", process.stderr, process.stderr];
   const { status } = spawnSync("npm", ["run", "--silent", "build", ...workspaces], { cwd: root, stdio });
   return status === 0;

@@ -4,7 +4,7 @@ import { answer, type Cli } from "./cli";
 import type { Line } from "./colour";
 import { workspaceFacts } from "./workspace-text";
 
-/** Prints a workspace after a change, with the signing secret `secret` if given, and then `more` lines of text. */
+/** Prints a workspace after a change, with the signing secret `secret` if given, and then the lines `more`. */
 export function answerWorkspace(
   cli: Cli,
   { workspace: changed }: { readonly workspace?: Workspace | undefined },

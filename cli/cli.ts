@@ -3,13 +3,13 @@ import type { Line } from "./colour";
 import type { ExitCode } from "./exit-code";
 import type { Terminal } from "./terminal";
 
-/** The terminal, the environment and the other parts of the process that a command uses. */
+/** The parts of the process that a command uses, e.g. the terminal and the environment. */
 export interface Surroundings {
   readonly terminal: Terminal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
-   * Returns a signal that Ctrl-C aborts. A command that calls this function must stop when the signal is aborted.
-   * Ctrl-C stops all other commands immediately.
+   * Returns a signal that is aborted on Ctrl-C. A command that calls this function must stop when the signal is
+   * aborted. Ctrl-C stops all other commands immediately.
    */
   interruption(): AbortSignal;
 }
@@ -22,7 +22,7 @@ export interface Cli extends Surroundings {
   endWith(code: ExitCode): void;
 }
 
-/** A command whose help can contain more than the command's arguments and options, e.g. examples. */
+/** A command whose help can also contain further text, e.g. examples. */
 export class CliCommand extends Command {
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);
@@ -34,7 +34,7 @@ export class CliCommand extends Command {
   }
 }
 
-/** The base address of a service that `npm start` runs. */
+/** The base address of the service that `npm start` runs. */
 export const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 
 /** Name and description of the argument that most commands have. */

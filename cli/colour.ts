@@ -15,7 +15,7 @@ export type Span = string | Painted;
 /** A line of output. */
 export type Line = Span | readonly Span[];
 
-/** Returns text with a look, or plain text without one. */
+/** Returns the text with the look, or plain text if `look` is undefined. */
 export function painted(look: Look | undefined, text: string): Span {
   return look === undefined || text === "" ? text : { text, look };
 }
@@ -25,14 +25,17 @@ export function spansOf(line: Line): readonly Span[] {
   return typeof line === "string" || "look" in line ? [line] : line;
 }
 
-/** Returns a line without its looks. */
+/** Returns a line as plain text, without looks. */
 export function plain(line: Line): string {
   return spansOf(line)
     .map((span) => (typeof span === "string" ? span : span.text))
     .join("");
 }
 
-/** Returns a line as a terminal shows it. Line breaks stay, and other characters that control a terminal are escaped. */
+/**
+ * Returns a line as a terminal shows it. Line breaks are kept, and other characters that control a terminal are
+ * escaped.
+ */
 export function rendered(line: Line, hasColour: boolean): string {
   return spansOf(line)
     .map((span) => {
@@ -45,7 +48,7 @@ export function rendered(line: Line, hasColour: boolean): string {
     .join("");
 }
 
-/** Joins the pieces of a line, with two spaces in between. Empty pieces are omitted. */
+/** Joins the pieces of a line, separated by two spaces. Empty pieces are omitted. */
 export function joined(spans: readonly Span[]): Line {
   const shown = spans.filter((span) => plain(span) !== "");
   return shown.flatMap((span, index) => (index === 0 ? [span] : ["  ", span]));
@@ -60,14 +63,14 @@ const HEALTH_LOOKS: Readonly<Record<HealthState, Look>> = {
   failing: "bad",
 };
 
-/** Returns the look of a state of health. */
+/** Returns the look for a health state. */
 export function healthLook(state: HealthState): Look {
   return HEALTH_LOOKS[state];
 }
 
 const OUTCOME_LOOKS = { success: "good", failed: "bad", dropped: "warning" } as const;
 
-/** Returns the look of the result of a delivery, as in the dashboard. */
+/** Returns the look for a delivery's result, as in the dashboard. */
 export function resultLook(result: DeliveryShape["result"]): Look {
   return OUTCOME_LOOKS[RESULT_MEANINGS[result].outcome];
 }

@@ -26,7 +26,9 @@ import {
 
 /** Timeout of a call, ms. A test event can take 5 seconds, so the timeout is longer. */
 const ANSWER_WITHIN_MS = 15_000;
-/** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
+/**
+ * Maximum size of a response in bytes. It is enough for 1,000 workspaces whose fields all have their maximum length.
+ */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 const CHANNEL = {
   "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
@@ -38,7 +40,7 @@ const CHANNEL = {
   "grpc.max_reconnect_backoff_ms": 1_000,
 };
 
-/** A client of core that sends the token of one role. */
+/** A client for core that sends the token of one role. */
 export interface Core<Methods> {
   readonly methods: Methods;
   /** Metadata for streams, with the token. */
@@ -48,7 +50,7 @@ export interface Core<Methods> {
   call<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): Promise<Response>;
 }
 
-/** A client of core that sends an operator's token. */
+/** A client for core that sends an operator's token. */
 export interface OperatorCore extends Core<WorkspaceServiceClient> {
   /** Returns the id of the workspace with this id or unique name. Rejects with a `CliFailure`. */
   workspaceId(text: string): Promise<string>;
@@ -92,7 +94,7 @@ async function withCore<Methods extends Client, T>(
   const { address, tls, token } = readConnection(role, cli);
   const methods = createGrpcClient(Service, address, tls, CHANNEL);
   const metadata = bearer(token);
-  // The streams of all commands only read.
+  // No command opens a stream that changes anything.
   const called = { address, role, isRead: true };
   try {
     return await work({
@@ -110,10 +112,10 @@ async function withCore<Methods extends Client, T>(
   }
 }
 
-/** Returns the operator's token of the settings. Throws a `CliFailure`. */
+/** Returns the operator's token from the settings. Throws a `CliFailure`. */
 export const operatorToken = (cli: Cli): string => readConnection("operator", cli).token;
 
-/** Returns core's address and the credentials of the command. Throws a `CliFailure`. */
+/** Returns core's address and the command's credentials. Throws a `CliFailure`. */
 export function readConnection(role: Role, cli: Pick<Cli, "environment" | "options">): CoreConnection {
   const { environment, options } = cli;
   const { core = environment["CORE_ADDRESS"] } = options();
@@ -128,7 +130,7 @@ export function readConnection(role: Role, cli: Pick<Cli, "environment" | "optio
   }
 }
 
-/** Returns the path of the file with the token; undefined when the token is in CORE_TOKEN. */
+/** Returns the path of the token file, or undefined if the token is in CORE_TOKEN. */
 export function tokenPath({
   environment,
   options,
@@ -160,7 +162,7 @@ function tokenOfRole(path: string, text: string, role: Role): string {
     const token = tokens?.[role];
     if (typeof token === "string") return token;
   } catch {
-    // The error below covers invalid JSON too.
+    // The error below also covers invalid JSON.
   }
   throw new CliFailure(
     EXIT.SETTINGS,

@@ -10,7 +10,7 @@ import { readDeliveries } from "./read-deliveries";
 const OUTCOMES: readonly DeliveryOutcome[] = ["success", "failed", "dropped"];
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The options that select entries of the log. */
+/** The options that select entries in the log of deliveries. */
 export interface DeliveryFilter {
   /** Maximum age in ms. */
   readonly since?: number;
@@ -50,7 +50,7 @@ Examples:
     );
 }
 
-/** Returns a function that returns whether an entry of the log matches all options of a filter. */
+/** Returns a predicate that is true for log entries that match all options of the filter. */
 export function matcherOf(
   { since = Infinity, channel, message, text, outcome, type }: DeliveryFilter,
   nowMs: number,

@@ -10,7 +10,7 @@ export function summaryText(summary: EventSummaryShape | null): string {
   return [place, text].filter((part) => part !== "").join(" · ");
 }
 
-/** Returns the result of an attempt or a drop in the dashboard's words, with the HTTP status. */
+/** Returns the result of a push attempt, or the reason for a drop, in the dashboard's words, with the HTTP status. */
 export function resultText({ result, status }: Pick<DeliveryShape, "result" | "status">): Span {
   const { words } = RESULT_MEANINGS[result];
   return painted(resultLook(result), status === 0 ? words : `${words} ${status}`);

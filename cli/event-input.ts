@@ -31,7 +31,9 @@ const button = {
   additionalProperties: false,
   oneOf: [{ required: ["action"] }, { required: ["url"] }],
 };
-/** Schema for the names and types of the fields. Core checks the values, and core's error names the invalid field. */
+/**
+ * JSON schema for the names and types of the fields. Core checks the values, and core's error names the invalid field.
+ */
 const SCHEMA = {
   type: "object",
   properties: {
@@ -60,7 +62,7 @@ const SCHEMA = {
 };
 
 let compiled: ValidateFunction<EventInput> | undefined;
-/** Compiles the schema at the first use, because the compilation would slow down the start of every command. */
+/** Compiles the schema at the first use, because compiling it at startup would slow down every command. */
 const validator = (): ValidateFunction<EventInput> =>
   (compiled ??= new Ajv2020({ strict: false, logger: false }).compile(SCHEMA));
 
@@ -92,8 +94,8 @@ export function checkEvent(value: unknown): EventInput {
 }
 
 /**
- * Returns the event to publish. The default type is `message.create`. The default kind is `text`, or `card` for a
- * message with buttons or data.
+ * Returns the event to publish. The default type is `message.create`. The default kind is `card` for a message with
+ * buttons or data, or else `text`.
  */
 export function toOutboundEvent(workspaceId: string, input: EventInput): OutboundEvent {
   const { idempotencyKey = "", lifetimeSeconds } = input;

@@ -52,7 +52,7 @@ function eventFacts(event: EventShape): readonly Line[] {
   ]);
 }
 
-/** A row of the timeline, whose first cell is a time. */
+/** A row of the timeline. The first cell is a time. */
 type Row = readonly [at: string, what: string, result: Line, detail: string];
 
 function timelineRows({ publishedAt, publisher, attempts, sentAgain }: EventShape): readonly Line[] {

@@ -99,7 +99,7 @@ async function listFailed(
 
 /**
  * Returns the ids of the events that can be sent again, except test events, oldest failure first. Prints how many
- * events the result leaves out.
+ * events are not in the result.
  */
 async function sendableIds(cli: Cli, operator: Operator, workspaceId: string): Promise<readonly string[]> {
   const events = await listFailed(operator, workspaceId);
@@ -121,17 +121,17 @@ async function whyNever({ call, methods }: Operator, workspaceId: string): Promi
   return workspace.targetUrl === "" ? "the bridge polls" : "expired";
 }
 
-/** A failed event with the last entry of the log about it, if the log still contains one. */
+/** A failed event, with its last entry in the log of deliveries if the log still contains one. */
 type Failure = FailedEventShape & Partial<Pick<DeliveryShape, "result" | "status" | "summary">>;
 
-/** Adds to each event why its last attempt failed, and which message it is about. */
+/** Adds to each event the reason why its last attempt failed, and a summary of its message. */
 async function withLastResults(
   operator: Operator,
   workspaceId: string,
   events: readonly FailedEventShape[],
 ): Promise<readonly Failure[]> {
   const deliveries = await readDeliveries(operator, workspaceId);
-  // The log is newest first, so the newest entry of each event replaces the older ones.
+  // The log is newest first. It is reversed, so that the newest entry of each event replaces the older entries.
   const last = new Map(deliveries.toReversed().map((delivery) => [delivery.eventId, delivery]));
   return events.map((event) => {
     const found = last.get(event.eventId);

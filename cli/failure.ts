@@ -21,7 +21,7 @@ export function isServiceError(error: unknown): error is ServiceError {
 
 export type Role = "operator" | "game";
 
-/** Core's address, the role that the caller's token must have, and the call. */
+/** Core's address, the role that the caller's token must have, and whether the call only reads. */
 export interface Called {
   readonly address: string;
   readonly role: Role;
@@ -29,7 +29,7 @@ export interface Called {
   readonly isRead: boolean;
 }
 
-/** Paths of the calls that change nothing, e.g. "/chatbridge.v1.WorkspaceService/ListWorkspaces". */
+/** Path patterns of the calls that change nothing, e.g. "/chatbridge.v1.WorkspaceService/ListWorkspaces". */
 const READ = /\/(?:Get|List|Count|Summarize|Watch|Follow)[^/]*$/;
 
 /** Returns whether a method of a generated gRPC client changes nothing. An unknown method counts as a change. */
@@ -37,7 +37,7 @@ export function isReadMethod(method: object): boolean {
   return "path" in method && typeof method.path === "string" && READ.test(method.path);
 }
 
-/** Returns the message and the exit code for a call that core rejected or did not answer. */
+/** Returns the failure, with its message and exit code, for a call that core rejected or did not answer. */
 export function callFailure(error: ServiceError, { address, role, isRead }: Called): CliFailure {
   const { code } = error;
   const details = failureCause(error.details);

@@ -58,7 +58,7 @@ Examples:
       }
       const { tokenFile } = cli.options();
       const token = tokenFile === undefined ? undefined : readTokenFile("game", tokenFile);
-      // Other commands do not need these files, which take long to load.
+      // These files are loaded only now, because they take long to load and other commands do not need them.
       const { runFakeCore } = await import("./fake-core/run.js");
       await runFakeCore(cli, {
         listen,

@@ -13,7 +13,7 @@ export interface Forwarded {
   readonly at: string;
   readonly eventType: string;
   readonly eventId: string;
-  /** Number of the attempt, from 1; 0 for an event that expired before its first attempt. */
+  /** Number of the attempt, starting at 1; 0 for an event that expired before its first attempt. */
   readonly attempt: number;
   /** `failed`: a further attempt follows. `dropped`: no further attempt follows. */
   readonly result: "success" | "failed" | "dropped" | "expired";
@@ -26,7 +26,7 @@ export interface Forwarded {
 
 export interface ForwardOptions {
   readonly target: URL;
-  /** Client for the origin of `target`, with the deadline of a push. */
+  /** HTTP client for the origin of `target`, with the time limit of a push. */
   readonly client: HttpClient;
   /** Signing secrets, newest first. */
   readonly secrets: readonly string[];
@@ -40,8 +40,8 @@ export interface ForwardOptions {
 const IN_PROGRESS_MAX = 64;
 
 /**
- * Forwards events as pushes ("Outbound pushes"). The first attempts of a channel's events are made in order. As in the
- * service, a retry does not delay the first attempts of later events.
+ * Forwards events as pushes (section "Outbound pushes" of the bridge guide). The first attempts of a channel's events
+ * are made in order. As in the service, a retry does not delay the first attempts of later events.
  */
 export function createForwarder({ target, client, secrets, signal, show }: ForwardOptions) {
   // Each event uses at most two queues: its channel's queue for the first attempt, and then a queue for the event's
@@ -107,7 +107,7 @@ export function createForwarder({ target, client, secrets, signal, show }: Forwa
         });
       }
     },
-    /** Resolves when no event is in progress. */
+    /** Resolves when no events are in progress. */
     idle: () => queues.idle(),
   };
 }

@@ -57,7 +57,7 @@ Examples:
     );
 }
 
-/** Returns the JSON of a group. Times are ISO 8601 strings; null if not set. */
+/** Returns the JSON of a group. Times are ISO 8601 strings, or null if they are not set. */
 function toShape({ oldestAt, lastStreamAt, tokenName, ...rest }: FollowGroup) {
   return {
     ...rest,

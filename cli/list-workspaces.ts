@@ -46,7 +46,7 @@ Examples:
     .action((options: ListOptions) => asOperator(cli, (operator) => listWorkspaces(cli, operator, options)));
 }
 
-/** Prints at most `limit` workspaces and the totals, and on stderr a note if there are more. */
+/** Prints at most `limit` workspaces and the totals. If there are more workspaces, prints a note on stderr. */
 async function listWorkspaces(cli: Cli, operator: Operator, options: ListOptions): Promise<void> {
   const { limit, state } = options;
   // A core of an older release does not know states, so it must not be asked to list by state.

@@ -14,7 +14,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     interrupt.abort();
   });
 }
-// The reader of stdout can close the pipe early, as `head` does. This is not an error.
+// The reader of stdout can close the pipe early, like `head`. This is not an error.
 process.stdout.on("error", () => process.exit(EXIT.DONE));
 process.stderr.on("error", () => undefined);
 

@@ -27,7 +27,7 @@ export function addSecretOptions<Kind extends Command>(command: Kind): Kind {
  * Creates a signing secret with `make`, and writes the secret to the file `secretFile`, if given. The file is created
  * and filled with padding before `make` is called. So if the file cannot store a secret, no secret is created.
  *
- * @returns core's answer; with `--show-secret`, `shown` is the secret
+ * @returns core's answer as `made`, and with `--show-secret`, the secret as `shown`
  * @throws CliFailure when neither option is given, or the file cannot be created or written
  */
 export async function makeSecret(

@@ -24,9 +24,9 @@ import { VERSION_TEXT } from "../runtime/version";
 
 const exitCodes = Object.entries(EXIT_CODE_WORDS).map(([code, words]) => `  ${code.padStart(3)}  ${words}`);
 
-/** Begins the message of a failed command. */
+/** Prefix of the message of a failed command. */
 const FAILED = painted("bad", "chat-bridge:");
-/** Begins the message of commander about an invalid command line. */
+/** Prefix of commander's message about an invalid command line. */
 const INVALID = "error:";
 
 const MORE = `
@@ -57,7 +57,7 @@ Examples, for a service that npm start runs:
   $ npx chat-bridge publish <workspace> --channel general --text 'Hello'
   $ npx chat-bridge tail events`;
 
-/** Creates the command line. A command that completes with a negative result passes its exit code to `endWith`. */
+/** Creates the command line. A command that completes with a negative result calls `endWith` with its exit code. */
 export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"]): CliCommand {
   const { terminal } = surroundings;
   const program: CliCommand = new CliCommand("chat-bridge")
@@ -88,7 +88,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
       );
     });
   const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };
-  // CONTRIBUTING.md, "Add a command to the command line", lists what a new command needs besides a call here.
+  // The section "Add a command to the command line" of CONTRIBUTING.md lists what else a new command needs.
   addDoctor(program, cli);
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
@@ -109,7 +109,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
   return program;
 }
 
-/** Returns the text of commander with the first word of an error in colour. */
+/** Returns commander's output, with the first word of an error in colour. */
 function errorLine(text: string): Line {
   return text.startsWith(INVALID) ? [painted("bad", INVALID), text.slice(INVALID.length)] : text;
 }

@@ -70,7 +70,7 @@ function requestLines({ counts, refusals }: RequestsShape): readonly Line[] {
   const sampled = new Set(refusals.map(({ kind }) => kind));
   const rows = refusals.map((refused, i) => {
     const { reason, fix } = refusalWords(refused);
-    // Several samples of one kind share a count.
+    // Several samples of one kind of refused request share a count.
     const isFirst = refusals.findIndex(({ kind }) => kind === refused.kind) === i;
     const count = isFirst ? String(counts[refused.kind] ?? 0) : "";
     return [statusOf(refused.kind), count, refused.at, `${reason} ${fix}`];

@@ -4,7 +4,7 @@ import { asOperator, type Core } from "./core";
 import { EXIT } from "./exit-code";
 import { tableLines } from "./table";
 
-/** A key, and the number of workspaces whose secrets it encrypts. */
+/** A key, and the number of workspaces whose secrets are encrypted with the key. */
 interface KeyCount {
   readonly key: string;
   readonly workspaces: number;
@@ -18,7 +18,7 @@ interface OldKeys {
   readonly unreadable: boolean;
 }
 
-/** The command prints its progress each time it has processed this many more workspaces. */
+/** The command prints its progress after every batch of this many workspaces. */
 const TELL_EVERY = 1_000;
 
 /**

@@ -4,7 +4,7 @@ import { operatorToken } from "./core";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** The address of the dashboard that the units and `npm start` serve. */
+/** The address at which the systemd units and `npm start` serve the dashboard. */
 const DASHBOARD = "http://127.0.0.1:8082";
 
 /** `chat-bridge sign-in` prints a link that signs one person in to the dashboard. */
@@ -29,7 +29,7 @@ Examples:
 
 const baseOf = (url: string): string => url.replace(/\/+$/, "");
 
-/** Resolves to the path of a link. Rejects with a `CliFailure`. */
+/** Resolves to the path part of a sign-in link. Rejects with a `CliFailure`. */
 async function pathFrom(dashboard: string, token: string): Promise<string> {
   try {
     return await signInPath(dashboard, token);

@@ -80,7 +80,7 @@ function withSource(command: CliCommand): CliCommand {
     .option("--at <seconds>", "current time in unix seconds, instead of this machine's clock", parseAt);
 }
 
-/** Returns the bytes that are signed: of a file, of stdin, or of a query string. */
+/** Returns the bytes that are signed, from a file, from stdin, or from a query string. */
 export async function readSource(
   cli: Cli,
   file: string | undefined,

@@ -2,7 +2,7 @@ import { painted, plain, spansOf, type Line, type Span } from "./colour";
 import { printable } from "./printable";
 
 const GAP = "  ";
-/** Characters that are two terminal columns wide. */
+/** Matches characters that are two terminal columns wide. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
@@ -12,7 +12,7 @@ export function tableLines(head: readonly string[], rows: readonly (readonly Lin
   return aligned([head.map((title) => title.toUpperCase()), ...rows]);
 }
 
-/** Returns one line for each fact, with the fact's name and value. Facts with an empty value are omitted. */
+/** Returns one line for each fact: the name of the fact and its value. Facts with an empty value are omitted. */
 export function factLines(facts: readonly (readonly [name: string, value: Line])[]): readonly Line[] {
   return aligned(facts.filter(([, value]) => plain(value) !== ""));
 }

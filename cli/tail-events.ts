@@ -53,7 +53,7 @@ Examples:
             const value = { deliveryIds: [say.value.deliveryId] };
             if (stream.writable) stream.write(FollowRequest.create({ say: { $case: "ack", value } }));
           },
-          // `end` sends pending acks first, unlike `cancel`.
+          // Unlike `cancel`, `end` sends pending acks before it closes the stream.
           leave: (stream) => void stream.end(),
         }),
       );

@@ -24,7 +24,7 @@ const AGAIN_AFTER_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 /**
  * Maximum number of consecutive failures whose code is in `PASSING`, not counting UNAVAILABLE. Each message from core
- * resets the count. After more failures, the tail exits with an error, because core itself may be the cause.
+ * resets the count. After more failures, the command exits with an error, because core itself may be the cause.
  */
 const PASSING_MOST = 10;
 /** Codes of failures after which a later call may succeed, because a proxy can cause them, e.g. with RST_STREAM. */
@@ -37,8 +37,8 @@ const PASSING: ReadonlySet<status> = new Set([
 ]);
 
 /**
- * Reads a stream until Ctrl-C. When core disconnects or stops, or a proxy breaks the stream, the function reopens the
- * stream, so that `tail` continues after a restart of core.
+ * Reads a stream until Ctrl-C. If core stops or the stream breaks, opens the stream again, so that `tail` continues
+ * after a restart of core.
  *
  * @throws CliFailure when the first connection fails, or when core rejects a call
  */

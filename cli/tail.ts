@@ -43,7 +43,7 @@ Examples:
   addTailEvents(tail, cli);
 }
 
-/** Returns a function that prints what core reports. Health is printed only if its state has changed. */
+/** Returns a function that prints what core reports. A health report is printed only if the state has changed. */
 function deliveriesShower(cli: Cli): (response: WatchWorkspaceResponse) => void {
   let before: string | undefined;
   return ({ change }) => {

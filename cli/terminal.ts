@@ -27,15 +27,15 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, environment: 
     stream.write(lines.map((line) => `${rendered(line, isColoured)}\n`).join(""));
   };
   return {
-    /** Prints lines of the result on stdout. */
+    /** Prints lines of the command's result on stdout. */
     print: (...lines: readonly Line[]): void => write(stdout, lines),
     /** Prints a value on stdout as one line of JSON. */
     printJson: (value: unknown): void => void stdout.write(`${printableJson(value)}\n`),
-    /** Prints lines on stderr: errors and notes. */
+    /** Prints errors and notes on stderr. */
     tell: (...lines: readonly Line[]): void => write(stderr, lines),
     /**
-     * Asks for confirmation. Rejects with a `CliFailure` if stdin is not a terminal, or if the user declines; the
-     * message is then `declined`.
+     * Asks for confirmation. Rejects with a `CliFailure` if stdin is not a terminal, or, with the message `declined`,
+     * if the user declines.
      */
     async confirm(question: string, declined: string): Promise<void> {
       if (stdin.isTTY !== true) {
@@ -54,7 +54,10 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, environment: 
       lines.close();
       if (!/^y(?:es)?$/i.test(reply.trim())) throw new CliFailure(EXIT.NO, declined);
     },
-    /** Calls `take` with each line of stdin. Returns a function that stops this. The end of the input has no effect. */
+    /**
+     * Calls `take` with each line of stdin. Returns a function that stops reading. Nothing happens at the end of the
+     * input.
+     */
     eachLine(take: (line: string) => void): () => void {
       const lines = createInterface({ input: stdin, terminal: false });
       lines.on("line", take);

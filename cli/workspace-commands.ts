@@ -190,7 +190,7 @@ Examples:
   );
 }
 
-/** Returns the lines for the settings of a bridge. */
+/** Returns the lines for a bridge's settings file. */
 function bridgeSettings(
   { environment }: Cli,
   workspaceId: string,
@@ -209,7 +209,7 @@ function bridgeSettings(
   ];
 }
 
-/** Returns a path as a settings file and a shell read it. */
+/** Returns a path, quoted if necessary for a settings file and a shell. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -8,7 +8,7 @@ import { folded } from "../proto/json/match-workspace";
 import { EXIT } from "./exit-code";
 import { CliFailure } from "./failure";
 
-/** Maximum number of workspaces that core lists in one answer. */
+/** Maximum number of workspaces in one answer from core. */
 export const PAGE_MAX = 1_000;
 /** Maximum number of ids in the error for an ambiguous name. */
 const IDS_SHOWN_MAX = 10;
@@ -20,8 +20,8 @@ type ListPage = (
 ) => Promise<ListWorkspacesResponse>;
 
 /**
- * Returns the id of the workspace with this id or name. A name must be unique: as it is written, or else in any case.
- * Throws a `CliFailure` if it is not, or if no workspace has the name.
+ * Returns the id of the workspace with this id or name. A name must match exactly one workspace, first with the same
+ * case, and otherwise in any case. Throws a `CliFailure` if the name matches none or several.
  */
 export async function workspaceIdOf(
   text: string,

@@ -20,7 +20,7 @@ const MODE_WORDS: Readonly<Record<WorkspaceShape["mode"], string>> = {
   none: "none (the workspace gets no events)",
 };
 
-/** A workspace as a list prints it. The summary is null if core runs an older release. */
+/** A workspace as an entry of a list. The summary is null if core runs an older release. */
 export type ListedWorkspace = WorkspaceShape & { readonly summary: SummaryShape | null };
 
 export function workspaceRows(workspaces: readonly ListedWorkspace[]): readonly Line[] {
@@ -45,7 +45,9 @@ function healthCell({ missingKey, mode, summary }: ListedWorkspace): Span {
   return painted(healthLook(state), healthLabel(state, mode));
 }
 
-/** Returns the time of the last poll or attempt, and the word "poll", or the status or the result of the attempt. */
+/**
+ * Returns the time of the last contact, followed by "poll" for a poll, or the status or the result of a push attempt.
+ */
 function contactCell(summary: SummaryShape | null): Line {
   if (summary === null) return NOTHING;
   const contact = lastContact(summary);

@@ -1,6 +1,6 @@
 /**
- * All kinds of changes to a workspace that core logs. The log and the JSON of the dashboard use these names. The enum
- * `ChangeKind` in the protos lists the same kinds.
+ * All kinds of changes to a workspace that core logs. The log of changes and the dashboard's JSON use these names. The
+ * enum `ChangeKind` in the protos lists the same kinds.
  */
 export const CHANGE_NAMES = [
   "created",

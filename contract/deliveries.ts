@@ -60,7 +60,8 @@ export type AttemptStep = (typeof ATTEMPT_STEPS)[number];
 /** Maximum number of attempts and drops in a workspace's delivery log. */
 export const PUSHES_LOGGED_MAX = 1_000;
 /**
- * Maximum number of a workspace's attempts to push test events in the log, so that these displace few other attempts.
+ * Maximum number of attempts to push test events in a workspace's delivery log, so that they displace few other
+ * entries.
  */
 export const TESTS_LOGGED_MAX = 20;
 /** Maximum number of entries for polls in a workspace's delivery log. */
@@ -75,9 +76,9 @@ export const FAILED_SECONDS = DAY_SECONDS;
  * can send all failed events of a workspace again.
  */
 export const FAILED_MAX = 100;
-/** Maximum bytes of a workspace's failed events, in the form in which the push queue stores events. */
+/** Maximum total size in bytes of a workspace's failed events, in the format of the push queue. */
 export const FAILED_MAX_BYTES = 1024 * 1024;
-/** Maximum bytes of all failed events in a shard. Core removes the oldest failures first. */
+/** Maximum total size in bytes of all failed events in a shard. Core removes the oldest failures first. */
 export const FAILED_SHARD_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Seconds for which core keeps the start of a bridge's response body after a failed attempt. */
@@ -87,9 +88,9 @@ export const RESPONSES_MAX = 100;
 /** Maximum bytes that core keeps of one response's body. */
 export const RESPONSE_MAX_BYTES = 1024;
 
-/** Maximum number of stored events that are shown with one entry of the log. */
+/** Maximum number of stored events that are shown with one log entry. */
 export const SHOWN_EVENTS_MAX = 100;
-/** Maximum bytes of the stored events that are shown with one entry of the log. */
+/** Maximum total size in bytes of the stored events that are shown with one log entry. */
 export const SHOWN_EVENTS_MAX_BYTES = 1024 * 1024;
 
 /** All places where an event can be. The enum `EventPlace` in the protos lists the same places. */
@@ -98,7 +99,10 @@ export type EventPlace = (typeof EVENT_PLACES)[number];
 
 /** Maximum number of characters in the text of an event's summary. */
 export const SUMMARY_MAX_CHARACTERS = 80;
-/** Maximum number of records of events sent again that core keeps for a workspace, as long as the delivery log. */
+/**
+ * Maximum number of records of events that were sent again, per workspace. Core keeps them for as long as the delivery
+ * log.
+ */
 export const SENT_AGAIN_MAX = 300;
 
 /**

@@ -16,16 +16,16 @@ export const ERRORS = {
   notJson: { status: 400, message: "the body must be valid JSON" },
   tooLarge: { status: 413, message: `the body must be at most ${BODY_MAX_BYTES} bytes` },
   addressLimit: { status: 429, message: "too many requests from this address" },
-  /** The same answer for every unknown path, method and workspace. */
+  /** The answer is the same for every unknown path, method and workspace. */
   notFound: { status: 404, message: "no such path or workspace" },
   signature: { status: 401, message: "Service-Signature is missing, malformed or wrong" },
-  /** The actual answer has a message that says how far the timestamp is off: see `staleTimestamp`. */
+  /** In an actual answer, the message says how far the timestamp is off: see `staleTimestamp`. */
   timestamp: {
     status: 409,
     message: `the signed timestamp is more than ${TIMESTAMP_TOLERANCE_SECONDS / 60} minutes from the service clock`,
   },
   workspaceLimit: { status: 429, message: "too many requests for this workspace" },
-  /** A field or parameter breaks a rule. The actual answer has a message that names the rule. */
+  /** A field or parameter breaks a rule. In an actual answer, the message names the rule. */
   invalid: { status: 400, message: "not valid" },
   pushWorkspace: {
     status: 403,

@@ -1,9 +1,9 @@
 import type { DeliveryResult } from "./deliveries";
 
-/** The last poll of a bridge, and the last attempt to push to it. Times are ISO 8601; null means never. */
+/** The last poll by a bridge, and the last attempt to push to the bridge. Times are ISO 8601; null means never. */
 interface Contacts {
   readonly lastPollAt: string | null;
-  /** The status is 0 when there was no answer. */
+  /** `status` is the HTTP status of the bridge's answer, or 0 if there was no answer. */
   readonly lastAttempt: {
     readonly at: string;
     readonly result: DeliveryResult;
@@ -11,16 +11,19 @@ interface Contacts {
   } | null;
 }
 
-/** The last poll of a bridge, or the last attempt to push to it, whichever is later. */
+/** The last poll by a bridge, or the last attempt to push to the bridge, whichever is later. */
 export interface LastContact {
   readonly at: string;
   /** Null for a poll. */
   readonly result: DeliveryResult | null;
-  /** The word "poll"; for an attempt, the status of the answer, or the result if there was none. */
+  /**
+   * The word "poll" for a poll. For a push attempt, the HTTP status of the answer, or the result if there was no
+   * answer.
+   */
   readonly words: string;
 }
 
-/** Returns the last contact with a bridge; null if there was none. */
+/** Returns the last contact with a bridge, or null if there was none. */
 export function lastContact({ lastPollAt, lastAttempt }: Contacts): LastContact | null {
   if (lastAttempt !== null && (lastPollAt === null || Date.parse(lastAttempt.at) > Date.parse(lastPollAt))) {
     const { at, result, status } = lastAttempt;

@@ -11,7 +11,7 @@ interface KindRules {
 
 const LIVE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: false };
 const PHASE: KindRules = { lifetimeMs: LIVE_LIFETIME_MS, startsPhase: true };
-/** Rules of the kinds that never expire: prompts and results that stay useful for hours. */
+/** Rules for the kinds that never expire: prompts and results that stay useful for hours. */
 const LASTING: KindRules = { lifetimeMs: null, startsPhase: false };
 
 /**
@@ -59,7 +59,7 @@ export const MESSAGE_KINDS = Object.keys(KINDS) as readonly MessageKind[];
 /** The kinds whose updates start a phase of a game. */
 export const PHASE_KINDS = MESSAGE_KINDS.filter((kind) => KIND_RULES[kind].startsPhase);
 
-/** The types of outbound events. CONTRIBUTING.md says how to add a new type (kind) of event. */
+/** The types of outbound events. CONTRIBUTING.md describes how to add a new type of event. */
 export const OUTBOUND_TYPES = [
   "message.create",
   "message.update",

@@ -1,6 +1,5 @@
 /**
- * The numbers of the public contract. Each name ends with its unit. The check numbers are those in the repository's
- * docs/checks.md.
+ * The numbers of the public contract. Each name ends with its unit. docs/checks.md lists the checks by number.
  */
 
 const SECOND_MS = 1_000;
@@ -11,7 +10,7 @@ export const DAY_SECONDS = 86_400;
 
 /** Maximum size in bytes of an inbound body (check 1). */
 export const BODY_MAX_BYTES = 65_536;
-/** Maximum size in bytes of the head of a request; above it, the answer is `431`. */
+/** Maximum size in bytes of a request's head. If the head is larger, the answer is `431`. */
 export const HEADERS_MAX_BYTES = 16_384;
 /** Maximum requests per second from one sending address, signed or not (check 2). */
 export const ADDRESS_REQUESTS_PER_SECOND = 500;
@@ -51,7 +50,7 @@ export const CURSOR_MAX_DIGITS = 18;
 export const POLL_INTERVAL_MS = 2 * SECOND_MS;
 /** Milliseconds without a poll after which a bridge counts as failing, if events are waiting. */
 export const FAILING_AFTER_MS = 5 * MINUTE_MS;
-/** A test event for a poll workspace succeeds if the bridge's last poll is at most this many milliseconds ago. */
+/** Maximum milliseconds since the bridge's last poll for a test event in a poll workspace to succeed. */
 export const POLLED_LATELY_MS = MINUTE_MS;
 
 /** Milliseconds within which a bridge must answer a push (timeout of an attempt). */

@@ -8,13 +8,13 @@ import {
 import type { RefusalKind, SignatureCause } from "./requests";
 import { durationOf } from "./timestamps";
 
-/** Why a request was refused, and what the developer of the bridge can do. Both are sentences. */
+/** The reason why a request was refused, and the fix for the bridge's developer. Both are sentences. */
 export interface RefusalWords {
   readonly reason: string;
   readonly fix: string;
 }
 
-/** The facts about a refused request from which the words are made. */
+/** The facts about a refused request from which the sentences are composed. */
 export interface RefusalFacts {
   readonly kind: RefusalKind;
   readonly message: string;
@@ -74,11 +74,11 @@ const CAUSES: Readonly<Record<SignatureCause, readonly [reason: string, fix: str
   "newline-added": ["The bridge signed a line break after the text.", EXACT_BYTES],
   "newline-removed": ["The bridge did not sign the line break at the end of the body.", EXACT_BYTES],
   "re-serialized": [
-    "The bridge signed other JSON than it sent: the same values, written differently.",
+    "The bridge signed different JSON than it sent: the same values, written differently.",
     "Serialize the body once, and sign and send the same bytes.",
   ],
   "empty-text": [
-    "The bridge did not sign the body or the query string, but an empty one.",
+    "The bridge signed an empty text instead of the body or the query string.",
     "Sign the exact body of a post, or the exact query string of a poll.",
   ],
   "question-mark": ["The bridge signed the ? before the query string.", "Sign only what follows the ?."],
@@ -93,19 +93,28 @@ const CAUSES: Readonly<Record<SignatureCause, readonly [reason: string, fix: str
   swapped: ["The bridge swapped the key and the text.", "Use the secret as the key of the HMAC."],
   "not-hmac": ["The digest is a plain SHA-256 hash.", "Use HMAC-SHA256 with the secret as the key."],
   unknown: [
-    "The digest does not fit: the bridge used another secret, or other bytes than it sent.",
+    "The digest does not match: the bridge used a different secret, or signed different bytes than it sent.",
     "Check that the secret is this workspace's, and compare the signed text with yours.",
   ],
 };
 
-/** The characters that change the direction of the text after them. The name of an unknown field can contain them. */
+/**
+ * Matches characters that change the direction of the text after them. The name of an unknown field can contain such
+ * characters.
+ */
 const TEXT_DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** The message for a missing field. Its name is one of the contract's names, because only those can be missing. */
+/**
+ * Matches the message for a missing field. The field's name is in the contract, because only the contract's fields can
+ * be missing.
+ */
 const REQUIRED = /^([a-z_.]+) is required$/;
-/** The message for an unknown field of a post, or an unknown parameter of a poll. Its name is the sender's text. */
+/**
+ * Matches the message for an unknown field of a post, or an unknown parameter of a poll. The sender chose the name in
+ * this message.
+ */
 const UNKNOWN = / is not a known (field|parameter)$/;
 const SLOW_DOWN = "Send more slowly, and retry after the time in Retry-After.";
-/** Above this difference, a timestamp cannot be in seconds. */
+/** Maximum clock difference in seconds. If a timestamp differs by more, it cannot be in seconds. */
 const SECONDS_MAX = 1e11;
 
 export function causeWords(cause: SignatureCause): RefusalWords {

@@ -1,6 +1,6 @@
 /**
- * The kinds of a workspace's requests that core counts: accepted posts, polls and pushes, failed attempts of pushes, and
- * refused posts and polls by reason.
+ * The kinds of requests that core counts for each workspace: accepted posts, polls and pushes, failed push attempts,
+ * and a kind for each reason to refuse a post or poll.
  */
 export const REQUEST_KINDS = [
   "post",
@@ -23,7 +23,7 @@ export type RequestKind = (typeof REQUEST_KINDS)[number];
 /** The reasons for which the service refuses a request of a bridge. */
 export type RefusalKind = Exclude<RequestKind, "post" | "poll" | "push" | "push-failed">;
 
-/** The status of the answer to a request that was refused for a reason. */
+/** The HTTP status of the answer to a refused request, for each reason. */
 export const REFUSAL_STATUS: Readonly<Record<RefusalKind, number>> = {
   "not-json": 400,
   invalid: 400,
@@ -37,7 +37,7 @@ export const REFUSAL_STATUS: Readonly<Record<RefusalKind, number>> = {
   "secret-unreadable": 503,
 };
 
-/** Minutes of one bucket of the counts, and number of buckets. Together, the buckets cover the last hour. */
+/** Core counts requests in buckets of this many minutes. Together, `REQUEST_BUCKETS` buckets cover the last hour. */
 export const REQUEST_BUCKET_MINUTES = 5;
 export const REQUEST_BUCKETS = 12;
 
@@ -45,9 +45,9 @@ export function isRefusal(kind: RequestKind): kind is RefusalKind {
   return Object.hasOwn(REFUSAL_STATUS, kind);
 }
 
-/** The first likely cause why a signature is not valid. */
+/** The likely causes of an invalid signature. Core reports the first cause that it finds. */
 export const SIGNATURE_CAUSES = [
-  // There is no header, or the header does not have the contract's form.
+  // The header is missing, or does not have the contract's form.
   "missing",
   "repeated-header",
   "spaces",
@@ -78,7 +78,7 @@ export const SIGNATURE_CAUSES = [
   "query-decoded",
   "swapped",
   "not-hmac",
-  /** None of the above: another secret, or other bytes. */
+  /** None of the above causes: the bridge used a different secret, or signed different bytes. */
   "unknown",
 ] as const;
 

@@ -13,16 +13,17 @@ const UNITS = [
 ] as const;
 
 /**
- * Returns why a signed timestamp is stale, for an error message: its unit is wrong, or it is behind or ahead of a clock.
+ * Returns why a signed timestamp is stale, for an error message: the timestamp has the wrong unit, or is behind or
+ * ahead of a clock.
  *
  * @param timestamp the digits of `t`
- * @param nowMs the time of the clock, ms since the epoch
+ * @param nowMs the clock's time, ms since the epoch
  * @param clock the name of the clock, such as "the service's clock"
  */
 export function staleTimestamp(timestamp: string, nowMs: number, clock: string): string {
   const digits = timestamp.replace(/^0+/, "");
   if (digits.length === MILLISECOND_DIGITS) {
-    return "the signed timestamp has 13 digits, as milliseconds have: sign with Unix seconds, which have 10 digits";
+    return "the signed timestamp has 13 digits, so it is in milliseconds: sign with Unix seconds, which have 10 digits";
   }
   const aheadSeconds = Number(digits) - nowMs / 1000;
   const side = aheadSeconds > 0 ? "ahead of" : "behind";
@@ -31,7 +32,7 @@ export function staleTimestamp(timestamp: string, nowMs: number, clock: string):
   return `the signed timestamp is ${durationOf(Math.abs(aheadSeconds))} ${side} ${clock}, which says ${time}; ${most}`;
 }
 
-/** Returns a time difference in words, rounded to the unit that suits it. */
+/** Returns a time difference in words, rounded to a suitable unit. */
 export function durationOf(seconds: number): string {
   const unit = UNITS.find(({ most }) => seconds <= most);
   if (unit === undefined) return "many years";

@@ -1,8 +1,9 @@
 import type { HealthState } from "./health-states";
 
 /**
- * The states of a workspace in lists, the most urgent first. A workspace that gets events has the state of its delivery.
- * JSON and the command line use these names. The enum `WorkspaceState` in the protos lists the same states.
+ * The states of a workspace in lists, most urgent first. If a workspace gets events, its state is the state of its
+ * event delivery. JSON and the command line use these names. The enum `WorkspaceState` in the protos lists the same
+ * states.
  */
 export const WORKSPACE_STATES = [
   "failing",
@@ -27,7 +28,7 @@ const LABELS: Readonly<Record<WorkspaceState, string>> = {
   native: "No bridge",
 };
 
-/** Returns the display text of a state for a number of workspaces: one or two words. */
+/** Returns the display text of a state: one or two words. */
 export function stateLabel(state: WorkspaceState): string {
   return LABELS[state];
 }

@@ -39,7 +39,7 @@ export function readCoreConfig(environment: NodeJS.ProcessEnv) {
   });
 }
 
-/** Reads the settings of a migration, which are some of core's settings. Throws `SettingsError`. */
+/** Reads the settings for a migration, which are a subset of core's settings. Throws `SettingsError`. */
 export function readMigrationConfig(environment: NodeJS.ProcessEnv) {
   return readSettings(environment, (settings) => ({ ...readRedis(settings), shards: readShards(settings) }));
 }
@@ -66,7 +66,7 @@ function checkRedisUrl(text: string): string {
   return text;
 }
 
-/** Reads the settings of the listeners, and of the callers that the listeners accept. */
+/** Reads the settings of the listeners, and the settings that say which callers the listeners accept. */
 function readCalls(settings: Settings) {
   return {
     listen: settings.hostPort("CORE_LISTEN", "address of the gRPC listener, host:port", "127.0.0.1:50051"),

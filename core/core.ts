@@ -41,8 +41,8 @@ export interface Core extends Required<Running> {
   /** The port of the listener for probes and metrics. */
   readonly healthPort: number;
   /**
-   * Makes `/ready` and gRPC's health service fail. Core continues to accept and answer calls, and to push events, so
-   * pushes do not pause if no other core is running.
+   * Makes `/ready` and gRPC's health service report that core is not ready. Core continues to accept and answer calls,
+   * and to push events, so pushes do not pause if no other core is running.
    */
   beginDrain(): void;
   /** Stops accepting calls, waits up to 5 seconds for the calls in progress, and closes all connections. */
@@ -151,7 +151,7 @@ function createReadiness() {
     begin: (probe: () => Promise<unknown>) => void (state = { is: "serving", probe }),
     stop: () => void (state = { is: "stopping" }),
     isStopping: () => state.is === "stopping",
-    /** Returns why core is not ready for calls; undefined when core is ready. */
+    /** Returns why core is not ready for calls, or undefined if core is ready. */
     async whyNotReady(): Promise<string | undefined> {
       if (state.is !== "serving") return state.is === "starting" ? "waiting for Redis" : "stopping";
       try {
@@ -208,8 +208,8 @@ async function openCoreStore(
 type ShardContext = DispatcherContext & ShardWatchContext & ShardTidyContext & GroupWatchContext;
 
 /**
- * Shares the shards with the other cores. Pushes the events of each shard, and watches the shard, while this core holds
- * the shard's lease.
+ * Shares the shards with the other cores. While this core holds a shard's lease, core pushes the shard's events and
+ * watches the shard.
  */
 function holdShards(context: ShardContext & Pick<Store, "leases"> & { readonly ids: Ids }) {
   const { leases, ids, report } = context;
@@ -245,7 +245,7 @@ function watchStore(
   return async () => over.abort();
 }
 
-/** Returns what operators may know about core's settings: see `GetInstallation`. */
+/** Returns the facts about core's settings that operators may see: see `GetInstallation`. */
 function installationSettings(config: CoreConfig): InstallationSettings {
   const { listen, tls, mail, pushAllow, redisWaitReplicas } = config;
   return {
@@ -297,7 +297,7 @@ async function serveRpc(
     port,
     stopping: streams.signal,
     async close(): Promise<void> {
-      // The listener is closed first, so that a client that opens its streams again reaches another core.
+      // The listener is closed first, so that clients that reopen their streams reach another core.
       const closed = close();
       streams.abort();
       await closed;

@@ -16,7 +16,7 @@ export function useSession(): SessionShape | undefined {
   return state.is === "in" ? state.session : undefined;
 }
 
-/** A link signs a person in. A visit does so only if no current session can see the page. */
+/** A `sign-in` link signs the user in. A `visit` link does so only if no current session can see the page. */
 const LINK_FORM = /^#(sign-in|visit)=(.+)$/;
 const WORKSPACE_PATH = /^\/workspaces\/([^/]+)/;
 const ENDED = "Your session has ended: sign in again.";
@@ -29,17 +29,17 @@ export async function beginSession(): Promise<void> {
   if (how === "visit") {
     const visit = await findVisit(location.pathname);
     if (visit === "kept") return;
-    // Without an answer, the link could replace the session of a person who can see more.
+    // An existing session could see more than the link's session, so the link must not replace it.
     if (visit === "unknown") return findSession(undefined);
   }
   const refused = code === undefined ? undefined : await enter(() => api.signIn({ code }));
-  // A used link is not an error for a person who is already signed in.
+  // If the user is already signed in, a used link is not an error.
   if (sessionState.get().is !== "in") await findSession(refused?.message);
 }
 
 /**
- * Uses the current session if it can see the page ("kept"). Otherwise a visit needs its link ("needed"). While the service
- * does not say whether there is a session, this is "unknown".
+ * Returns "kept", and sets the current session, if this session can see the page. Returns "needed" if the visit needs
+ * its link, and "unknown" if the service does not say whether there is a session.
  */
 async function findVisit(path: string): Promise<"kept" | "needed" | "unknown"> {
   let session: SessionShape | undefined;

@@ -26,12 +26,12 @@ export function showTimesIn(zone: TimesIn): void {
   timesIn.set(zone);
 }
 
-/** Returns the name of the browser's time zone, e.g. "Europe/Lisbon". */
+/** Returns the name of the browser's time zone, such as "Europe/Lisbon". */
 export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Returns the current difference of the browser's time zone from UTC: "UTC+1", or "UTC". */
+/** Returns the offset of the browser's time zone from UTC at a time: "UTC+1", or "UTC". */
 export function localOffset(at: Date): string {
   const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "shortOffset" }).formatToParts(at);
   return parts.find(({ type }) => type === "timeZoneName")?.value.replace("GMT", "UTC") ?? "";

@@ -1,14 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
 
 const KEY = "drafts";
-/** Maximum number of characters of all drafts. Longer drafts are lost when the page is reloaded. */
+/**
+ * Maximum total length of all drafts, in characters. If the drafts are longer, they are lost when the page is reloaded.
+ */
 const KEPT_MAX = 20_000;
 
 /** The drafts of the fields in the page, by the path of the page and the name of the field. */
 const shown = new Map<string, string>();
 const kept = takeKept();
 
-/** Returns the drafts that the page had before it was reloaded. The storage then no longer contains them. */
+/** Returns the drafts that the page had before it was reloaded. Removes the drafts from the storage. */
 function takeKept(): Map<string, string> {
   try {
     const text = sessionStorage.getItem(KEY) ?? "[]";
@@ -30,8 +32,8 @@ addEventListener("pagehide", () => {
 });
 
 /**
- * Like `useState`, for a field whose text survives a reload of the page. Do not use this hook for secrets: the text is in
- * the session storage for a moment.
+ * Like `useState`, for a field whose text survives a reload of the page. Do not use this hook for secrets, because a
+ * reload stores the text briefly in session storage.
  *
  * @param name name of the field, unique in the page
  * @param stored text that is not a draft

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, READ_AGAIN_MS, type AskedBy } from "./api";
 
 export interface Loaded<T> {
-  /** The last result. It remains available while a newer result is loading. */
+  /** The last result, which remains available while a newer result is loading. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;

@@ -17,7 +17,7 @@ import {
   WorkspaceState,
 } from "./gen/chatbridge/v1/workspace";
 
-/** Returns the code in a proto enum for each word: the word `refused-address` has the code of `REFUSED_ADDRESS`. */
+/** Returns the code of each word in a proto enum, e.g. the code of `REFUSED_ADDRESS` for the word `refused-address`. */
 function codesOf<Word extends string, Code extends number>(
   words: readonly Word[],
   codes: Readonly<Record<string, Code | string>>,
@@ -26,7 +26,7 @@ function codesOf<Word extends string, Code extends number>(
   return Object.fromEntries(entries) as Readonly<Record<Word, Code>>;
 }
 
-/** Returns the word for each code. */
+/** Returns a map from each code to its word. */
 function wordsOf<Word extends string, Code>(codes: Readonly<Record<Word, Code>>): ReadonlyMap<Code, Word> {
   return new Map((Object.keys(codes) as Word[]).map((word) => [codes[word], word]));
 }
@@ -52,7 +52,7 @@ export const WORKSPACE_STATE_CODES = codesOf(WORKSPACE_STATES, WorkspaceState);
 export const WORKSPACE_STATE_WORDS = wordsOf(WORKSPACE_STATE_CODES);
 
 /**
- * While the store is full, core rejects requests that add data. The status is UNAVAILABLE, and its details begin with
- * this text.
+ * Start of the status details with which core rejects requests that add data while the store is full. The status is
+ * UNAVAILABLE.
  */
 export const STORE_FULL = "the store is full";

@@ -1,7 +1,7 @@
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { BridgeServiceService, LaneAnswer, LaneRequest, SignedPage } from "./gen/chatbridge/v1/bridge";
 
-/** The answer to a poll, with a page. */
+/** The answer to a poll: a page of events. */
 export interface PageAnswer {
   readonly number: number;
   readonly page: Readonly<SignedPage>;
@@ -43,7 +43,10 @@ function write(encode: (writer: BinaryWriter) => BinaryWriter): Uint8Array {
   }
 }
 
-/** Tags of a page and of the fields around it, with the numbers in bridge.proto. `| 2` means that a length follows. */
+/**
+ * Protobuf tags of a page's fields and of the fields that contain the page, with the numbers in bridge.proto. `| 2`
+ * means that a length follows.
+ */
 const TAGS = {
   response: { answers: (1 << 3) | 2, closing: 2 << 3 },
   answer: { number: 1 << 3, poll: (3 << 3) | 2 },
@@ -80,7 +83,8 @@ function writePage({ number, page }: PageAnswer, start: number): number {
   const signatureBytes = Buffer.byteLength(page.signature);
   const idBytes = Buffer.byteLength(page.workspaceId);
   const bodyBytes = page.body.length;
-  // The lengths are computed from the inside out. Each of these fields consists of a tag, a length and content.
+  // The lengths of the inner fields are computed first, because the outer lengths depend on them. Each of these fields
+  // consists of a tag, a length and content.
   const pageBytes = fieldBytes(bodyBytes) + fieldBytes(signatureBytes) + fieldBytes(idBytes);
   const pollBytes = fieldBytes(pageBytes);
   const answerBytes = 1 + numberBytes(number) + fieldBytes(pollBytes);

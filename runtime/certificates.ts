@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { experimental } from "@grpc/grpc-js";
 
-/** PEM certificates: those of trusted authorities, and the own certificate with its key. */
+/** PEM files of one end of a connection: the trusted authorities, and this end's certificate and key. */
 export interface TlsFiles {
   readonly ca?: Buffer | undefined;
   readonly cert?: Buffer | undefined;
@@ -13,8 +13,8 @@ type CaListener = experimental.CaCertificateUpdateListener;
 type IdentityListener = experimental.IdentityCertificateUpdateListener;
 
 /**
- * The certificates of one end of gRPC connections. `replace` changes them: new connections then use the new
- * certificates, and open connections stay open.
+ * The certificates of one end of gRPC connections. After `replace`, new connections use the new certificates, and open
+ * connections stay open.
  */
 export class Certificates implements experimental.CertificateProvider {
   #files: TlsFiles;
@@ -37,7 +37,7 @@ export class Certificates implements experimental.CertificateProvider {
 
   addCaCertificateListener(listener: CaListener): void {
     this.#caListeners.add(listener);
-    // gRPC adds its own listeners only after this call.
+    // The listener is called later, because gRPC adds its own listeners only after this method returns.
     process.nextTick(() => listener(this.#ca));
   }
 
@@ -72,7 +72,9 @@ export class Certificates implements experimental.CertificateProvider {
 export function checkCertificates(files: TlsFiles, nowMs: number): void {
   const expiries = [files.ca, files.cert].flatMap((pem) => (pem === undefined ? [] : [expiryOf(pem)]));
   if (expiries.includes(undefined))
-    throw new Error("is not valid: it, or a file beside it, contains no valid certificate");
+    throw new Error(
+      "is not valid: this file, or another one that is set with it, contains no valid certificate",
+    );
   try {
     createSecureContext({ ...files });
   } catch (error) {
@@ -80,13 +82,15 @@ export function checkCertificates(files: TlsFiles, nowMs: number): void {
     throw new Error(`is not valid, or does not fit the files beside it (${code})`, { cause: error });
   }
   if (expiries.some((atMs = 0) => atMs < nowMs))
-    throw new Error("is not valid: its certificate, or one beside it, has expired");
+    throw new Error(
+      "is not valid: the certificate in this file, or in another one that is set with it, has expired",
+    );
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
- * Returns the time at which the first certificate of a PEM file expires, in Unix milliseconds; undefined if the file has
+ * Returns the earliest expiry of the certificates in a PEM file, in Unix milliseconds; undefined if the file contains
  * no certificate, or an invalid one.
  */
 export function expiryOf(pem: Buffer): number | undefined {

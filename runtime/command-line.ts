@@ -11,7 +11,7 @@ interface ServerProgram {
   readonly purpose: string;
   /** The page and section of the documentation that lists the program's settings. */
   readonly settings: string;
-  /** What the program's commands do, by the command. */
+  /** A description of each command of the program, by the command's name. */
   readonly commands?: Readonly<Record<string, string>>;
 }
 

@@ -18,8 +18,8 @@ export type CoreClientClass<C extends Client> = new (
 ) => C;
 
 /**
- * Creates a gRPC client of core. The channel uses TLS, or no encryption when `tls` is undefined. The channel ignores the
- * variables `grpc_proxy`, `https_proxy` and `http_proxy`: a proxy for the internet cannot reach core.
+ * Creates a gRPC client of core. The channel uses TLS, or no encryption when `tls` is undefined. The channel ignores
+ * the environment variables `grpc_proxy`, `https_proxy` and `http_proxy`: a proxy for the internet cannot reach core.
  */
 export function createGrpcClient<C extends Client>(
   Service: CoreClientClass<C>,
@@ -47,8 +47,8 @@ const NO_CONNECTION =
   /^(?:(?:weighted_)?round_robin: )?No connection established\. Last error: (.*?)(?:\. Resolution note:(.*))?$/;
 
 /**
- * Returns the cause in the details of a failed call: one line, never empty. If gRPC describes a failed connection, only
- * the cause is returned. gRPC writes `undefined` or `null` if it does not know the cause.
+ * Extracts the cause from the details of a failed call: one line, never empty. If gRPC describes a failed connection,
+ * only the cause of this failure is returned. gRPC writes `undefined` or `null` if it does not know the cause.
  */
 export function failureCause(details: string): string {
   const line = details.replaceAll(/\s+/g, " ").trim();

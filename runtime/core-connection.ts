@@ -15,7 +15,7 @@ export interface CoreConnection {
   readonly address: string;
   readonly token: string;
   readonly tls: ClientTls | undefined;
-  /** The file of the token; undefined if the token is in the environment. */
+  /** The file that contains the token; undefined if the token is in the environment. */
   readonly tokenFile?: FileSource<string> | undefined;
   readonly tlsFiles?: FileSource<ClientTls> | undefined;
 }

@@ -4,20 +4,20 @@ import { bearer } from "./core-channel";
 import type { CoreConnection } from "./core-connection";
 import { FileWatch, type FileLog } from "./file-watch";
 
-/** Statuses with which core rejects a token: it is unknown, or has another role. */
+/** gRPC statuses with which core rejects a token that is unknown, or that has a different role. */
 export const TOKEN_REFUSALS: ReadonlySet<unknown> = new Set([
   status.UNAUTHENTICATED,
   status.PERMISSION_DENIED,
 ]);
 const ATTEMPTS_MAX = 3;
-/** Milliseconds after which a rejected token is worth another attempt. */
+/** Milliseconds after which a rejected token may be tried again. */
 const REFUSED_FOR_MS = 2_000;
 const SAME_FAULT_EVERY_MS = 60_000;
 
 /**
- * The token and the certificates with which a process calls core. It reads their files again when they change, and keeps
- * the previous token: a core that does not know the new token yet, or that no longer knows the previous one, accepts the
- * other.
+ * The token and the certificates with which a process calls core. Their files are read again when they change. The
+ * process keeps the previous token, and tries the other token when core rejects one: core may not know the new token
+ * yet, or no longer know the previous one.
  *
  *                the file has another token
  *   one token ───────────────────────────────▶ the new token ◀──────┐
@@ -25,7 +25,7 @@ const SAME_FAULT_EVERY_MS = 60_000;
  *                                                  └──▶ the previous token
  */
 export class CoreCredentials {
-  /** Undefined if the connection does not use TLS. */
+  /** Certificates of the connection; undefined if the connection does not use TLS. */
   readonly tls: Certificates | undefined;
   readonly #watch: FileWatch | undefined;
   readonly #log: FileLog | undefined;
@@ -33,13 +33,13 @@ export class CoreCredentials {
   #newest: string;
   #previous: string | undefined;
   #current: string;
-  /** The token that core had accepted when `accepted` last logged. */
+  /** The accepted token that `accepted` logged last. */
   #logged: string | undefined;
-  /** When core rejected each token, since it last accepted a token. */
+  /** Time at which core last rejected each token; emptied when core accepts a token. */
   readonly #refused = new Map<string, number>();
   #reportedAt = -Infinity;
 
-  /** @param log undefined if the files are not read again */
+  /** @param log without a log, the files are not read again */
   constructor(connection: CoreConnection, log?: FileLog) {
     const { token, tls, tokenFile, tlsFiles } = connection;
     this.#newest = token;
@@ -60,7 +60,7 @@ export class CoreCredentials {
     return this.#current;
   }
 
-  /** Whether there is a token that core may accept if it rejects `token`. */
+  /** Whether there is another token to try if core rejects `token`. */
   get hasOther(): boolean {
     return this.#previous !== undefined;
   }
@@ -80,7 +80,10 @@ export class CoreCredentials {
     this.#current = this.#newest;
   }
 
-  /** Records that core has accepted a token. Logs the first time that core accepts one after a change of the file. */
+  /**
+   * Records that core has accepted a token. After the file has changed, logs which token core accepts, and logs again
+   * if this changes.
+   */
   accepted(token: string): void {
     this.#refused.clear();
     if (this.#previous === undefined || this.#logged === token) return;
@@ -94,8 +97,8 @@ export class CoreCredentials {
   }
 
   /**
-   * Records that core has rejected a token, and reads the file again. Resolves with whether another token is worth an
-   * attempt.
+   * Records that core has rejected a token, and reads the file again. Resolves to whether another token is worth
+   * trying.
    */
   async refused(token: string): Promise<boolean> {
     this.#refused.set(token, performance.now());
@@ -106,7 +109,7 @@ export class CoreCredentials {
       return true;
     }
     if (this.#previous !== undefined) {
-      // Both are tried in turns, because core may read its tokens later.
+      // Later calls try both tokens in turn, because core may read the new token later.
       this.#current = token === this.#newest ? this.#previous : this.#newest;
       this.#reportBoth();
     }
@@ -128,8 +131,8 @@ export class CoreCredentials {
   }
 
   /**
-   * Calls `work` with the metadata of a call. Calls it again with the other token if core rejects the token. Rejects as
-   * `work` does.
+   * Calls `work` with the metadata of a call. If core rejects the token, calls `work` again with the other token.
+   * Rejects as `work` does.
    */
   async call<T>(work: (metadata: Metadata) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {

@@ -8,7 +8,7 @@ const SAME_FAULT_EVERY_MS = 60_000;
 /** Permissions of users who are neither the owner nor in the group of a file. */
 const OTHERS = 0o007;
 
-/** The part of a log that this file uses. A pino logger fits. */
+/** The methods of a logger that this module uses. A pino logger fits. */
 export interface FileLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -20,7 +20,7 @@ interface Watched<T = unknown> {
   use(value: T): void;
   /** The digest of the contents in use. */
   digest: string;
-  /** What `stampOf` returned at the last check, and when the files were last read. */
+  /** Result of `stampOf` at the last check; `read` is its result when the files were last read. */
   seen: string;
   read: string;
   /** Why the files could not be read again; undefined if the current files are in use. */
@@ -30,16 +30,16 @@ interface Watched<T = unknown> {
 
 /**
  * Reads files again when they change, so that new tokens and certificates need no restart. Every second, compares the
- * inode, the size and the times of each file. So it also notices a file that an editor replaced, and a symbolic link
- * that Kubernetes changed. SIGHUP makes it read all files immediately.
+ * inode, the size and the times of each file. This also detects a file that an editor replaced, and a symbolic link
+ * that Kubernetes changed. On SIGHUP, reads all changed files immediately.
  *
  *                  a file differs             unchanged for a second
  *   current ────────────────────────▶ changed ──────────────────────▶ read ─▶ current, with the new content
  *      ▲                                                                │
  *      └────────── valid again ◀── faulty, with the old content ◀───────┘ unreadable or invalid
  *
- * A program that writes a file step by step is not interrupted: the file is read only after a second without a change.
- * A faulty file is read again every second, and logged every minute.
+ * A changed file is read only after a second without further changes, because a program may still be writing it. A
+ * faulty file is read again every second, and logged every minute.
  */
 export class FileWatch {
   readonly #log: FileLog;
@@ -67,11 +67,11 @@ export class FileWatch {
     void this.#warnOfModes(watched);
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(() => void this.#queue(false), CHECK_EVERY_MS).unref();
-    // Without files, SIGHUP stops the process, as Node's default is: a process of a closed terminal must not stay.
+    // A process without files keeps Node's default and stops on SIGHUP, so that it does not outlive its terminal.
     process.on("SIGHUP", this.#onHangUp);
   }
 
-  /** Reads all files that have changed, without waiting until they are unchanged for a second. */
+  /** Reads all changed files immediately, without waiting for a second without changes. */
   readNow(): Promise<void> {
     return (this.#next ??= this.#queue(true));
   }
@@ -157,7 +157,7 @@ export class FileWatch {
   }
 }
 
-/** Runs `work`. Adds the name of the setting to its error. */
+/** Runs `work`. If `work` throws, prefixes the error's message with the name of the setting. */
 function named<V>(setting: string, work: () => V): V {
   try {
     return work();
@@ -177,7 +177,7 @@ function digestOf(contents: readonly Buffer[]): string {
   return hash.digest("hex");
 }
 
-/** Returns a text that differs after each change of the files, or of a symbolic link to them. */
+/** Returns a text that changes whenever the files, or symbolic links to them, change. */
 async function stampOf({ files }: FileSource<unknown>): Promise<string> {
   const stamps = files.map(({ path }) =>
     stat(path, { bigint: true }).then(

@@ -22,9 +22,9 @@ export interface HealthListener {
 
 /**
  * Answers probes (health checks) at HEALTH_LISTEN (core 50052, edge 8081) with JSON; probes need no token. The answer
- * to `GET /live` (liveness) is 200 while the process runs. The answer to `GET /ready` (readiness) is 200, or 503 with
- * the reason; both contain the version and the commit. A process that is ready can add a `notice`, e.g. that memory is
- * nearly full. Also answers `GET /metrics` if the process has metrics.
+ * to `GET /live` (liveness) is 200 while the process runs. The answer to `GET /ready` (readiness) is 200 if the process
+ * is ready, and otherwise 503 with the reason; both contain the version and the commit. A ready process can add a
+ * `notice`, e.g. that memory is nearly full. Also answers `GET /metrics` if the process has metrics.
  */
 export async function listenForProbes(
   at: HostPort,

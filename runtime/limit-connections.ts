@@ -7,7 +7,10 @@ export interface ConnectionBounds {
   readonly max: number;
   /** Maximum number of connections from one IPv4 address or one IPv6 /64; lower than `max`. */
   readonly share: number;
-  /** Addresses and CIDRs of proxies, which forward the connections of many clients. `share` does not apply to them. */
+  /**
+   * Addresses and CIDRs of proxies. `share` does not apply to proxies, because they forward the connections of many
+   * clients.
+   */
   readonly trusted?: readonly string[];
 }
 
@@ -20,8 +23,8 @@ export interface RefusedConnections {
 }
 
 /**
- * Bounds the open connections of a listener, so that no single address can use all of them. A connection above a bound
- * is closed before its first byte is read. Call this function before the server listens.
+ * Limits the number of a listener's open connections, so that no single address can use all of them. A connection above
+ * a limit is closed before its first byte is read. Call this function before the server listens.
  */
 export function limitConnections(
   server: Server,

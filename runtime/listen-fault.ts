@@ -1,6 +1,6 @@
 import { SettingsError } from "./settings";
 
-/** What to do about each error of `listen` that a restart does not fix, by error code. */
+/** Advice for each error of `listen` that a restart does not fix, by error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: "stop the program that uses the port, or set another port",
   EACCES: "set a port above 1023, or permit the process to use this port",

@@ -6,12 +6,12 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Maximum bytes of entries that are kept while the log cannot be written. Further entries are dropped. */
 const UNWRITTEN_MAX_BYTES = 1_048_576;
 
-/** Maximum number of entries of one kind that are written each minute. `createLogger` says what a kind is. */
+/** Maximum number of entries of one kind that are written each minute. The comment on `createLogger` defines kinds. */
 const REPEATS_MAX = 100;
 const MINUTE_MS = 60_000;
 const FATAL = pino.levels.values["fatal"] ?? Infinity;
 /**
- * Maximum number of kinds that are counted at the same time. The code has fewer kinds, because its messages are
+ * Maximum number of kinds that are counted at the same time. The code logs fewer kinds, because all messages are
  * constants.
  */
 const KINDS_MAX = 256;
@@ -26,10 +26,10 @@ const KINDS_MAX = 256;
  * on a full disk, does not stop the process.
  *
  * Entries with the same level, message, `where` and `by` (the name of a token) are one kind. Each minute, at most
- * `REPEATS_MAX` entries of a kind are written; further entries are suppressed, and one more entry says how many. This
- * limits how much a hostile or broken client can add to the log. Fatal entries are always written. At level `debug` or
- * `trace`, every entry is written. Core and the edge write no entries of these two levels, and no program writes entries
- * of the level `trace`.
+ * `REPEATS_MAX` entries of a kind are written; further entries are suppressed, and one summary entry gives their
+ * number. This limits how much a hostile or broken client can add to the log. Fatal entries are always written. At
+ * level `debug` or `trace`, every entry is written. Core and the edge write no entries of these two levels, and no
+ * program writes entries of the level `trace`.
  */
 export function createLogger(process: string, level: LogLevel, to = openStdout()): Logger {
   const isLimited = level !== "debug" && level !== "trace";

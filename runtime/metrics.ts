@@ -19,8 +19,8 @@ export interface Observer {
 }
 
 /**
- * The metrics of a process, in the format of Prometheus. The code counts in plain numbers, which only a scrape reads,
- * so each count costs one addition.
+ * The metrics of a process, in the format of Prometheus. The code counts in plain variables, which are read only when
+ * Prometheus scrapes the process. Counting therefore costs one addition.
  */
 export interface Metrics {
   readonly contentType: string;
@@ -29,7 +29,7 @@ export interface Metrics {
   /** @param bounds upper bounds of the buckets, ascending */
   histogram(name: string, help: string, bounds: readonly number[]): Observer;
   /**
-   * Adds a histogram for each value of a label. The result is a function that maps a value to its histogram. The
+   * Adds a histogram for each value of a label. Returns a function that maps a value of the label to its histogram. The
    * histograms for `values` exist from the start.
    */
   histograms(
@@ -44,7 +44,7 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-/** Upper bounds of the buckets for durations, in seconds: from a call on the same machine to a timeout. */
+/** Upper bounds of the buckets for durations, in seconds. They range from a call on the same machine to a timeout. */
 export const SECONDS_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 /** Upper bounds of the buckets for batch sizes. */
 export const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128];
@@ -110,7 +110,7 @@ export function byLabel(label: string, counts: Readonly<Record<string, number>>)
   return Object.entries(counts).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }
 
-/** Returns a count of zero for each name. */
+/** Returns an object with the count 0 for each name. */
 export function countsOf<Name extends string>(names: readonly Name[]): Record<Name, number> {
   return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }

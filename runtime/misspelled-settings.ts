@@ -1,6 +1,6 @@
 /**
- * Minimum lengths of a name with one typing error and with two typing errors. Shorter names may belong to other
- * programs.
+ * Minimum lengths of a name in which one typing error is suspected, and of a name in which two are suspected. Shorter
+ * names may belong to other programs.
  */
 const LENGTH_MIN = 5;
 const LENGTH_MIN_OF_TWO = 9;
@@ -27,8 +27,8 @@ export function misspelledSettings(
 }
 
 /**
- * Returns the minimum number of inserted, missing, replaced and swapped letters between two words (the distance of
- * Damerau and Levenshtein).
+ * Returns the minimum number of inserted, deleted, replaced and swapped letters that turn one word into the other (the
+ * Damerau-Levenshtein distance).
  */
 function typingErrors(from: string, to: string): number {
   let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, j) => j)];

@@ -27,11 +27,11 @@ export function oncePerMinute(keysMax = KEYS_MAX, now = () => performance.now())
 export interface OutageLogOptions {
   readonly log: Logger;
   readonly level: "warn" | "error";
-  /** The message while the outage lasts. */
+  /** The message that is logged while the outage lasts. */
   readonly lost: string;
-  /** The message when the service works again. */
+  /** The message that is logged when the service works again. */
   readonly back: string;
-  /** Fields of the message `lost`, e.g. the address of the service that fails. */
+  /** Fields that are logged with the message `lost`, e.g. the address of the failing service. */
   readonly facts?: Readonly<Record<string, unknown>>;
   /** Returns monotonic time in milliseconds; needed only by tests. */
   readonly now?: () => number;

@@ -1,23 +1,29 @@
 /** Length of the longest name that is remembered after the owner has become idle, in UTF-16 code units. */
 const IDLE_NAME_MAX = 64;
-/** How often owners become idle, per owner in the map, until idle owners are forgotten. */
+/** Idle owners are forgotten after owners have become idle this many times for each owner in the map. */
 const IDLE_TIMES_PER_OWNER = 16;
-/** Default minimum number of owners, or of times that owners became idle, before idle owners are forgotten. */
+/**
+ * Default for the minimum number of owners, and of times that owners became idle, at which idle owners are forgotten.
+ */
 const FORGET_AT = 1_024;
 
-/** Returns a copy of a name. A name that is part of a URL would keep the whole URL in memory, e.g. 16 KB. */
+/**
+ * Returns a copy of a name. Without a copy, a name that is a part of a URL would keep the whole URL in memory, e.g. 16
+ * KB.
+ */
 function copyOf(name: string): string {
   return name.length > IDLE_NAME_MAX ? name : Buffer.from(name, "utf16le").toString("utf16le");
 }
 
 /**
- * A map with one value for each owner, e.g. for a workspace or a token. The map remembers idle owners for a while. It
- * forgets them when it has doubled in size since the last time. It also forgets them when owners have become idle 16
- * times as often as the map has owners. It never does so before `forgetAt` owners or times.
+ * A map with one value for each owner, e.g. for a workspace or a token. The map remembers idle owners for a while. The
+ * map forgets idle owners when its size has doubled since it last did so. It also forgets idle owners when owners have
+ * become idle 16 times as often as the map has owners. In both cases, the number of owners or times must be at least
+ * `forgetAt`.
  *
- * If each request added and removed its owner, the map would need a new table every few requests. V8 often moves such
- * a table to its old generation. There, the old tables keep each other and the requests of their time in memory until
- * the next full garbage collection, which then takes long.
+ * If each request added and removed its owner, V8 would allocate a new hash table for the map every few requests. V8
+ * often moves such a table to its old generation. There, unused tables keep each other, and objects of past requests,
+ * in memory until the next full garbage collection. This collection then takes long.
  */
 export class OwnerMap<Value> {
   readonly #values = new Map<string, Value>();
@@ -25,12 +31,12 @@ export class OwnerMap<Value> {
   readonly #isIdle: (value: Value) => boolean;
   readonly #forgetAtLeast: number;
   #forgetAt: number;
-  /** How many times owners have become idle since idle owners were forgotten. */
+  /** How many times owners have become idle since idle owners were last forgotten. */
   #idleTimes = 0;
 
   /**
    * @param create returns the value of an owner who is not in the map
-   * @param isIdle returns whether the owner can be forgotten, because a new value could replace the owner's value
+   * @param isIdle returns whether the owner can be forgotten, because the owner's value is the same as a new value
    */
   constructor(create: () => Value, isIdle: (value: Value) => boolean, forgetAt = FORGET_AT) {
     this.#create = create;

@@ -7,10 +7,10 @@ export class Interrupted extends Error {
 }
 
 export const EXIT_INTERRUPTED = 130;
-/** Maximum number of lines that the user types or pastes before the question. */
+/** Maximum number of lines to keep that the user types or pastes before a question. */
 const LINES_MAX = 100;
 
-/** Asks the user of a terminal. */
+/** Asks the user questions on a terminal. */
 export class Prompter {
   readonly #lines: string[] = [];
   readonly #terminal: Interface;
@@ -27,12 +27,12 @@ export class Prompter {
         done();
       },
     });
-    // Without a history, a typed secret is not offered again.
+    // Without a history, the arrow keys do not show a typed secret again.
     this.#terminal = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
     this.#terminal
       .on("line", (line) => this.#take(line))
       .on("SIGINT", () => {
-        // Between two questions, e.g. during a check, no call of `ask` waits for the rejection.
+        // Between two questions, e.g. during a check, there is no pending call of `ask` to reject.
         if (this.#waiting === undefined) process.exit(EXIT_INTERRUPTED);
         this.#terminal.close();
       })
@@ -60,7 +60,10 @@ export class Prompter {
     }
   }
 
-  /** Resolves to whether the user agrees. An empty line means `standard`. Other lines are asked for again. */
+  /**
+   * Resolves to whether the user agrees. An empty line means `standard`. Any line other than yes or no repeats the
+   * question.
+   */
   async confirm(question: string, standard: boolean): Promise<boolean> {
     for (;;) {
       const answer = (await this.ask(`${question} [${standard ? "Y/n" : "y/N"}] `)).trim().toLowerCase();

@@ -3,7 +3,10 @@ import ipaddr from "ipaddr.js";
 /** An address block: its first address and the length of its prefix in bits. */
 export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** The address of the agent on Azure's hosts. The agent is an internal service of a cloud, but has a global address. */
+/**
+ * The address of the agent on Azure's hosts. The agent is an internal service of the cloud, although its address is
+ * global.
+ */
 const AZURE_HOST_AGENT = "168.63.129.16";
 /**
  * The local NAT64 prefix. Each site chooses the position of the IPv4 address after the prefix, so all addresses with
@@ -14,9 +17,9 @@ const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
 
 /**
  * Returns undefined for a public address, and otherwise the reason, in a few words, why the address is not public. A
- * public address is global unicast, and not an internal service of a cloud. An IPv6 address that contains an IPv4
- * address is public only if the IPv4 address is public. Callers reject addresses that are not public, to prevent
- * server-side request forgery (SSRF).
+ * public address is a global unicast address that does not belong to an internal service of a cloud. An IPv6 address
+ * that contains an IPv4 address is public only if the IPv4 address is public. Callers reject addresses that are not
+ * public, to prevent server-side request forgery (SSRF).
  *
  * @param address an IP address in any textual form
  */
@@ -60,7 +63,7 @@ const RANGE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the blocks of some CIDRs. Throws an `Error` whose message is worded to follow the name of a setting, e.g.
+ * Parses CIDRs into address blocks. Throws an `Error` whose message is worded to follow the name of a setting, e.g.
  * "PUSH_ALLOW has an entry …".
  */
 export function parseBlocks(cidrs: readonly string[]): readonly AddressBlock[] {
@@ -70,7 +73,7 @@ export function parseBlocks(cidrs: readonly string[]): readonly AddressBlock[] {
   });
 }
 
-/** Returns a block as a CIDR. */
+/** Returns an address block in CIDR notation. */
 export function formatBlock([first, bits]: AddressBlock): string {
   return `${first.toString()}/${bits}`;
 }

@@ -16,7 +16,7 @@ export interface FileSource<T> {
   readonly files: readonly NamedFile[];
   /**
    * Parses the contents of `files`, in the same order. Throws if they are invalid. The message of the error completes
-   * the sentence "<setting> …", and never repeats a content.
+   * the sentence "<setting> …", and never quotes a file's content.
    */
   parse(contents: readonly Buffer[]): T;
 }

@@ -11,8 +11,8 @@ export interface Running {
   /** Milliseconds between `beginDrain` and `close`; undefined or 0 if the program closes immediately. */
   readonly drainMs?: number;
   /**
-   * Resolves when the program must not do anything more. The process logs the fault and exits with code 78, without
-   * calling `close`.
+   * Resolves when the program must stop all work because of a fault. The process logs the fault and exits with code 78,
+   * without calling `close`.
    */
   readonly failed?: Promise<LastingFault>;
   /** Makes the program report that it is not ready. The program continues to accept and answer requests. */
@@ -26,9 +26,9 @@ const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
 /**
  * Starts a process, and stops it on SIGTERM or SIGINT (graceful shutdown). No handler catches uncaught exceptions or
  * unhandled rejections, so Node ends the process with code 1. A process with `drainMs` first drains for this time, or
- * until the second signal. Invalid settings, e.g. a port that is in use, result in one message on stderr and exit code
- * 78. Any other fault at the start results in a message and exit code 1. If the process fails to stop, or takes more
- * than 10 seconds after the drain, it logs this and exits with code 1.
+ * until the second signal. Invalid settings, e.g. a port that is in use, or a `LastingFault` at the start result in one
+ * message on stderr and exit code 78. Any other fault at the start results in a message and exit code 1. If the process
+ * fails to stop within 10 seconds after the drain, it logs the failure and exits with code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,

@@ -127,7 +127,7 @@ export function readSettings<T extends object>(
   return Object.freeze({ ...result, misspelled });
 }
 
-/** Parses `host:port`. Throws if the text has another form. */
+/** Parses `host:port`. Throws if the text does not have this form. */
 export function parseHostPort(text: string): HostPort {
   const form = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
   const host = form?.[1] ?? form?.[2];

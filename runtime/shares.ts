@@ -5,7 +5,7 @@ import { OwnerMap } from "./owner-map";
  * one owner alone (a noisy neighbour) can never cause the rejection of another owner.
  */
 export interface Shares<Kind extends string> {
-  /** The maximum for all owners together (`all`), and for each kind, the share of a single owner. */
+  /** The share of a single owner of each kind, and the maximum for all owners together (`all`). */
   readonly max: Readonly<Record<Kind | "all", number>>;
   /** The amount that all owners together have acquired and not released. */
   readonly used: number;
@@ -17,7 +17,7 @@ export interface Shares<Kind extends string> {
   acquire(owners: Owners<Kind>, amount?: number): (() => void) | Kind | "all";
   /**
    * Acquires as `acquire` does, but returns undefined if there is room. The caller must then call `release` exactly once
-   * with the same owners and amount. Use this where creating a function for each request costs too much.
+   * with the same owners and amount. Use `take` where creating a function for each request costs too much.
    */
   take(owners: Owners<Kind>, amount?: number): Kind | "all" | undefined;
   release(owners: Owners<Kind>, amount?: number): void;
@@ -54,7 +54,7 @@ class Amounts {
   }
 }
 
-/** @param max for each kind, the share of a single owner, and the maximum for all owners together (`all`) */
+/** @param max the share of a single owner of each kind, and the maximum for all owners together (`all`) */
 export function createShares<Name extends string>(
   max: Readonly<Record<Name | "all", number>>,
 ): Shares<Exclude<Name, "all">> {

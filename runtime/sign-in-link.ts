@@ -6,8 +6,8 @@ export class SignInRejected extends Error {
 const ANSWER_WITHIN_MS = 10_000;
 
 /**
- * Resolves to the path of a link that signs one person in to the dashboard, once. Rejects with `SignInRejected`
- * when the dashboard rejects the token, and with another `Error` when the dashboard cannot be reached.
+ * Resolves to the path of a link that can be used once to sign in to the dashboard. Rejects with `SignInRejected` when
+ * the dashboard rejects the token, and with another `Error` when the dashboard cannot be reached.
  *
  * @param dashboard base URL of the dashboard
  * @param token an operator's token

@@ -12,9 +12,9 @@ the best sections of the guides and comments of the code, as file:line. Write a 
 
   npm run ask -- is an event lost if the bridge answers 500
 `;
-/** Maximum number of rows of answers to print whole. */
+/** Maximum number of answer rows that are printed in full. */
 const ANSWERS_SHOWN = 10;
-/** Maximum number of further rows of which only the question is printed. */
+/** Maximum number of further answer rows that are printed without the answer. */
 const QUESTIONS_SHOWN = 20;
 const PLACES_SHOWN = 6;
 const LEFT_OUT = /^(?:\..*|node_modules|dist|gen|test|pictures|site)$/;
@@ -78,7 +78,7 @@ const SYNONYMS = new Map(
   }),
 );
 
-/** Returns the paths of the files below a folder, from the root of the repository. */
+/** Returns the paths of the files below a folder, relative to the root of the repository. */
 function filesIn(folder) {
   return readdirSync(join(ROOT, folder))
     .filter((name) => !LEFT_OUT.test(name))
@@ -144,8 +144,7 @@ function entriesOf(path) {
 }
 
 /**
- * Returns the stem of a word or of its synonym, so that e.g. "resend" finds "retries"; undefined for a word that is not
- * searched.
+ * Returns the stem of a word or of its synonym, so that e.g. "resend" finds "retries"; undefined for a stop word.
  */
 function processTerm(word) {
   const term = word.toLowerCase();
@@ -153,7 +152,7 @@ function processTerm(word) {
   return STOP_WORDS.has(term) ? undefined : (SYNONYMS.get(stem) ?? stem);
 }
 
-/** Returns the entries that fit the question, best first. */
+/** Returns the entries that match the question, best first. */
 function search(entries, question) {
   const index = new MiniSearch({
     fields: ["title", "text", "topic"],

@@ -8,7 +8,8 @@ import { build } from "esbuild";
 
 const PROGRAMS = ["core", "edge", "demo/game", "demo/chat", "deploy/local", "cli", "deploy/compose"];
 /**
- * The libraries that are not in the bundles: a start rarely needs them, or they read files from their own folder.
+ * The libraries that are not in the bundles: programs rarely need them at the start, or they read files from their own
+ * folder.
  */
 const EXTERNAL = JSON.parse(readFileSync(new URL("external-libraries.json", import.meta.url), "utf8"));
 

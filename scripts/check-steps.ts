@@ -54,7 +54,9 @@ export function staticSteps(): readonly (readonly Step[])[] {
   ];
 }
 
-/** Compares the protos with the branch `main`. A clone without this branch skips the check. */
+/**
+ * Checks that the protos are compatible with those of the branch `main`. A clone without this branch skips the check.
+ */
 const PROTO_COMPATIBILITY: Step = [
   "proto compatibility",
   "buf",

@@ -38,19 +38,19 @@ const ROUND = [
   "crash",
 ].map((name) => `test/e2e/${name}.test`);
 /**
- * Patterns, for jest, of the test files that are repeated. `test/unit` also matches the unit tests of the kits, in
- * kit/test/unit and kit/game/test/unit.
+ * Jest's patterns for the test files that are repeated on another release of Node and another store. `test/unit` also
+ * matches the unit tests of the kits, in kit/test/unit and kit/game/test/unit.
  */
 const REPEATED = ["test/unit", "test/store", ...ROUND, ...suite("service")];
 
-/** The arguments of jest for a suite of jest.config.js. */
+/** Returns jest's arguments for a suite of jest.config.js. */
 function suite(name: string): readonly string[] {
   return [`--selectProjects=${name}`];
 }
 
 /**
- * When property tests are repeated, they divide their number of random values by this factor: the main run tries the
- * full number.
+ * Repeated property tests divide their number of random values by this factor, because the main run tries the full
+ * number.
  */
 const FEWER = "5";
 
@@ -64,7 +64,9 @@ const SUITES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["npm run test:neighbours", suite("neighbours")],
   ["npm run test:upgrade", suite("upgrade")],
 ];
-/** Runs only if there is a cluster. One file at a time, because some tests keep pods away from a node. */
+/**
+ * Runs only if there is a Kubernetes cluster. Runs one file at a time, because some tests keep pods away from a node.
+ */
 const KUBERNETES = ["npm run test:kubernetes", [...suite("kubernetes"), "--maxWorkers=1"]] as const;
 
 const say = (line: string): void => void process.stdout.write(`── ${line}\n`);
@@ -82,8 +84,8 @@ const runningFiles = join(folder, "running-files");
 const running = new Map<string, ChildProcess | undefined>();
 
 /**
- * Ends the processes that still run, prints how long each part took, the flaky tests and the totals of all suites, and
- * exits.
+ * Stops the processes that still run. Prints the duration of each part, the flaky tests and the totals of all suites,
+ * and exits.
  */
 function close(code: number, signal?: NodeJS.Signals): never {
   for (const child of running.values()) child?.kill(signal);
@@ -94,7 +96,7 @@ function close(code: number, signal?: NodeJS.Signals): never {
   process.exit(code);
 }
 
-/** When a signal stops the checks, e.g. at the time limit of `.ci/run`, reports what was running. */
+/** Reports what was running when a signal stopped the checks, e.g. at the time limit of `.ci/run`. */
 function stop(signal: NodeJS.Signals): never {
   say(
     `stopped by ${signal} after ${secondsSince(began)} s, in: ${[...running.keys()].join(", ") || "the start"}`,
@@ -170,7 +172,7 @@ async function installed(installing: Promise<unknown>): Promise<void> {
   if (secondsSince(from) > 0) took.push(`waiting for installations ${secondsSince(from)} s`);
 }
 
-/** A different release of Node and a different store, with which the same tests are repeated. */
+/** Another release of Node and another store, on which the same tests are repeated. */
 interface Repeat {
   readonly line: string;
   readonly version: string;
@@ -208,7 +210,7 @@ async function runTests(repeats: readonly Repeat[], installs: Installs): Promise
   }
 }
 
-/** Runs the checks. Meanwhile, installs the programs that the tests need. */
+/** Runs the checks, and meanwhile installs the programs that the tests need. */
 async function runChecks(part: string | undefined): Promise<void> {
   if (part === "static") {
     await runStatic();

@@ -5,13 +5,13 @@ import type { Plugin } from "vite";
 
 /** Minimum length of a file to compress, in bytes. A shorter file fits in one packet even without compression. */
 const MIN_BYTES = 1_000;
-/** The highest quality would take 25 times as long, and make the files only 8 percent smaller. */
+/** Brotli's highest quality would take 25 times as long, and make the files only 8 percent smaller. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 /**
  * Writes a copy of each page, script and stylesheet, compressed with gzip and with Brotli. The server sends the copy
- * that the browser accepts. The copies are made from the written files, because Vite still changes scripts with
- * `import()` after all plugins have seen them.
+ * that the browser accepts. The copies are made from the written files, because Vite changes scripts that contain
+ * `import()` after all plugins have run.
  */
 export function compressedCopies(): Plugin {
   let publicFiles: readonly string[] = [];

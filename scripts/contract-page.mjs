@@ -1,6 +1,6 @@
-// Writes test/CONTRACT.md: each sentence of the public contract, with the files that have tests for the
-// sentence. With --check, fails when the page is out of date. Fails when a sentence has no test, or a test
-// names an unknown sentence.
+// Writes test/CONTRACT.md: each sentence of the public contract, with the files whose tests check the sentence. With
+// --check, fails when the page is out of date. Also fails when a sentence has no test, or a test names an unknown
+// sentence.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parse } from "yaml";

@@ -22,8 +22,8 @@ const EXAMPLES = { ...INBOUND_EXAMPLES, ...OUTBOUND_EXAMPLES, page: PAGE_EXAMPLE
 /** Schemas that have their own section on the page. */
 const SECTIONS = ["Channel", "MemberChannel", "User", "Message", "Button"];
 /**
- * Returns the heading of a schema's section. It is not "Message", because the page already has a section for the event
- * `message`.
+ * Returns the heading of a schema's section. The heading "Message" is avoided, because the page already has a section
+ * for the event `message`.
  */
 const headingOf = (name) => (name === "Message" ? "Message fields" : name);
 
@@ -106,7 +106,7 @@ function inboundSection([type, { name, description, effects }]) {
 
 const HEAD_FIELDS = ["id", "type", "workspace", "sequence", "createdAt", "expiresAt"];
 
-/** Returns the schema of an outbound event of any type. */
+/** Returns a schema for outbound events of all types, from the schema of one type. */
 function anyEvent({ properties, ...rest }) {
   const { description } = properties.type;
   return { ...rest, properties: { ...properties, type: { type: "string", description } } };
@@ -173,7 +173,7 @@ function withGenerated(page) {
   return text;
 }
 
-/** Updates the JSON blocks that contain an event or a page of events: each becomes the example of its type. */
+/** Replaces each JSON block that contains an event or a page of events with the example of the same type. */
 function withExamples(page) {
   const missing = new Set(Object.keys(EXAMPLES));
   const text = page.replaceAll(/^```json\n(.*?)^```$/gms, (block, json) => {

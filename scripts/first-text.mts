@@ -1,5 +1,5 @@
-// Reports how long each page of a dashboard takes until it shows text, on a slow phone: a processor that is four times
-// slower, 1.6 Mbit/s, and 300 ms for each round trip. Nothing checks these times.
+// Reports how long each page of a dashboard takes to show text on a slow phone. The simulated phone has a processor
+// that is four times slower, 1.6 Mbit/s, and 300 ms for each round trip. Nothing checks these times.
 //
 //   CHROMIUM=/usr/bin/chromium npx tsx scripts/first-text.mts http://127.0.0.1:8082 <operator's token> [runs]
 import { chromium, type Page } from "playwright-core";
@@ -20,7 +20,9 @@ async function signIn(): Promise<string> {
   return cookie;
 }
 
-/** Returns the ms until the page paints its first text, and until it shows `selector`. */
+/**
+ * Returns the milliseconds until the page paints its first text, and until it shows an element that matches `selector`.
+ */
 async function measure(page: Page, path: string, selector: string): Promise<readonly [number, number]> {
   const began = performance.now();
   await page.goto(`${base}${path}`, { waitUntil: "commit", timeout: WITHIN_MS });

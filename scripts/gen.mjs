@@ -1,6 +1,6 @@
 // Generates proto/gen from proto: the ts-proto code, and the file descriptors for
 // server reflection. Also generates the Grafana dashboard, and copies the alert rules into the Helm chart, because Helm
-// reads only files of the chart. With `--check`, writes nothing, and fails when the committed files differ.
+// reads only files inside the chart. With `--check`, writes nothing, and fails when the committed files differ.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { grafanaDashboard } from "./grafana.mjs";
 
 const COMMITTED = "proto/gen";
 const ALERTS = "deploy/monitoring/prometheus/alerts.yml";
-/** The functions that generate single files, by the path of the file. */
+/** The functions that each generate one file, by the path of the file. */
 const SINGLE = {
   "deploy/monitoring/grafana/chat-bridge.json": grafanaDashboard,
   "deploy/helm/chat-bridge/alerts.yaml": () =>

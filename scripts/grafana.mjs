@@ -12,7 +12,7 @@ const sum = (metric) => `sum(${metric})`;
 const rate = (labels, metric) => `${by(labels)}(rate(${metric}[$__rate_interval]))`;
 /** The increase of a counter within `time`. */
 const increase = (time, metric) => `sum(increase(${metric}[${time}]))`;
-/** A quantile of a histogram, by labels. */
+/** A quantile of a histogram for each set of `labels`. */
 const quantile = (q, labels, metric) =>
   `histogram_quantile(${q}, ${rate(["le", labels].filter(Boolean).join(", "), `${metric}_bucket`)})`;
 

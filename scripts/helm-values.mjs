@@ -14,12 +14,12 @@ const [BEGIN, END] = ["<!-- values -->", "<!-- end of values -->"];
  */
 const DEFAULT_MAX_CHARACTERS = 40;
 
-/** Returns the rows of a map's values. Throws if neither a value nor any of its parts has a comment. */
+/** Returns the table's rows for the values of a map. Throws if neither a value nor any of its parts has a comment. */
 function rowsOf(map, path) {
   return map.items.flatMap((pair, i) => {
     const name = [...path, String(pair.key)].join(".");
-    // The parser assigns the comment before the first key of a nested map to that map. The comment before the first key
-    // of the file begins with the comment about the whole file.
+    // The parser assigns the comment before the first key of a nested map to that map. Only the last paragraph counts,
+    // because the comment before the file's first key begins with the comment about the whole file.
     const before = pair.key.commentBefore ?? (i === 0 ? map.commentBefore : undefined);
     const comment = before?.split("\n\n").at(-1);
     if (isMap(pair.value) && hasComments(pair.value)) return rowsOf(pair.value, [...path, String(pair.key)]);

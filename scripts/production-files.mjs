@@ -8,8 +8,8 @@ const UNUSED_FILE = /\.(map|[cm]?ts|md|markdown|tsbuildinfo)$/i;
 const UNUSED_CONVENTIONS = /^(experimental_|index-incubating)\S*\.[cm]?js$/;
 const UNUSED_FOLDER = /^(tests?|__tests__|benchmarks?|examples?|\.github)$/;
 /**
- * The program of `npm start`, which starts all others on one machine, the sources of the documentation site, and the
- * release archive.
+ * Folders that an installation does not need: the program of `npm start`, the sources of the documentation site, and
+ * the release archive.
  */
 const UNUSED_PROGRAMS = new Set(["dist/deploy/local", "dist/docs-site-pages", "dist/release"]);
 
@@ -18,9 +18,9 @@ const EXTERNAL = JSON.parse(readFileSync(new URL("external-libraries.json", impo
 const readPackage = (folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 
 /**
- * Returns the paths of the files in `dist/` and `node_modules/` that the programs load, relative to `folder`, and of
- * all licenses of the packages. Leaves out the packages for development, source maps, TypeScript, Markdown, tests,
- * benchmarks, examples, the program of `npm start`, and the files of libraries that are used only in the bundles.
+ * Returns the paths, relative to `folder`, of the files in `dist/` and `node_modules/` that the programs load, and of
+ * the packages' licenses. Leaves out development packages, source maps, TypeScript, Markdown, tests, benchmarks and
+ * examples. Also leaves out the program of `npm start`, and the files of libraries that are used only in the bundles.
  */
 export function productionFiles(folder) {
   const installed = packagesOf(folder, Object.keys(readPackage(folder).dependencies));
@@ -32,7 +32,7 @@ export function productionFiles(folder) {
   return ["dist/build.json", ...programs, ...packages];
 }
 
-/** Returns the folders of packages and of everything that they need, relative to `folder`. */
+/** Returns the folders of packages and of all their dependencies, relative to `folder`. */
 function packagesOf(folder, names) {
   const found = new Set();
   const add = (name, from) => {

@@ -6,7 +6,10 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { productionFiles } from "./production-files.mjs";
 
-/** Removes all other files, and the folders that become empty. Returns whether the folder itself became empty. */
+/**
+ * Removes the files that are not in `kept`, and the folders that become empty. Returns whether the folder at `path`
+ * itself became empty.
+ */
 function removeOthers(folder, path, kept) {
   const entries = readdirSync(join(folder, path), { withFileTypes: true });
   const removed = entries.filter((entry) => {

@@ -1,4 +1,4 @@
-// Records the moving picture of the README: a member plays on a phone, the bridge breaks, the dashboard says why, and
+// Records the animated picture of the README: a member plays on a phone, the bridge breaks, the dashboard says why, and
 // the bridge recovers. Needs `npm run build`, Chromium, img2webp and a font with emoji (Debian: apt-get install webp
 // fonts-noto-color-emoji).
 //
@@ -51,7 +51,7 @@ async function startService(folder: string) {
   }
 }
 
-/** Opens the chat on a phone, joins it, and lets the bridge receive pushes. */
+/** Opens the chat on a phone, joins it, and switches the bridge to pushes. */
 async function openPhone(browser: Browser, chatUrl: string): Promise<Page> {
   const context = await browser.newContext({
     viewport: PHONE,
@@ -75,7 +75,7 @@ async function openDashboard(phone: Page): Promise<Page> {
   const link = phone.getByRole("link", { name: "Open the dashboard" });
   const [page] = await Promise.all([phone.context().waitForEvent("page"), link.click()]);
   await page.setViewportSize(DASHBOARD);
-  // The picture begins with a bridge that works.
+  // The first frame shows a bridge that works.
   await page.getByRole("button", { name: "Send test event" }).click();
   await page.getByText("Healthy", { exact: true }).first().waitFor();
   await page.reload();
@@ -111,7 +111,8 @@ async function play(stage: Stage, phone: Page, dashboard: Page): Promise<void> {
   await phone.getByLabel("Your answer").fill("1000");
   await phone.getByRole("button", { name: "Answer" }).click();
   await phone.locator(".kind-game_end").waitFor();
-  // The winner gets a direct message, which must not be among the events that fail.
+  // The winner gets a direct message. It must arrive before the bridge breaks, so that it is not among the failed
+  // events.
   await phone.getByRole("button", { name: /^Games 1 new/ }).waitFor();
   await stage.frame(1_500);
 }
@@ -126,7 +127,7 @@ async function breakIt(stage: Stage, phone: Page, dashboard: Page): Promise<void
   await phone.getByText("Ada broke the bridge.").waitFor();
   await stage.frame(1_800);
   await stage.say("**The dashboard says why,** and what to do.");
-  // The last attempt has failed, so the event can be sent again.
+  // The checkbox appears when the last attempt has failed and the event can be sent again.
   await chooseAll(dashboard).waitFor();
   await stage.frame(2_600);
   await stage.say("**The dashboard says why,** and which message is lost.");

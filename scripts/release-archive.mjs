@@ -22,7 +22,7 @@ import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { productionFiles } from "./production-files.mjs";
 
-/** The files of the repository that the archive contains, besides the files that an image contains. */
+/** Files of the repository that only the archive contains, and the image does not. */
 const FROM_REPOSITORY = [
   "package.json",
   "LICENSE",
@@ -81,7 +81,7 @@ function pathsIn(folder) {
 
 /**
  * Writes the archive. The folder, the user, the umask, the time zone, the locale and the current time have no effect on
- * its bytes.
+ * the archive's bytes.
  */
 async function pack(folder, { paths, name, seconds, to }) {
   const options = [

@@ -1,11 +1,11 @@
-// Checks the version that the packages, the Helm chart, the changelog and the guides give, and prints what the release
-// workflow needs.
+// Checks that the packages, the Helm chart, the changelog and the guides name the same version. Prints the values that
+// the release workflow needs.
 //
 //   node scripts/release.mjs --check          checks the tree between two releases
 //   node scripts/release.mjs v1.2.3           checks that a tag can be released; prints version=…, prerelease=… and npm-tag=…
 //   node scripts/release.mjs v1.2.3 --notes   prints the changelog's section of the version
 //
-// Fails unless all these files have the same version, and a later one than the release before.
+// Fails unless this version is the same in all these files, and later than the previous release.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -15,14 +15,14 @@ const CHANGELOG = "CHANGELOG.md";
 const LOCK = "package-lock.json";
 /** The version and the commit of the release from which `test/upgrade` upgrades. */
 const BEFORE = "test/upgrade/release-before.json";
-/** The mark of a section that is not released yet. */
+/** The mark in the changelog's heading of a version that is not released yet. */
 const UNRELEASED = "(unreleased)";
 const TEMPLATES = ["kit/template/package.json", "kit/game/template/package.json"];
 /** Files and folders with guides that can name the version of a package, an archive or an image. */
 const GUIDES = ["README.md", "docs", "kit", "bridges", "deploy"];
 const SKIPPED = new Set(["node_modules", "dist"]);
 const TAG = /^v(\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?)$/;
-/** A version in the name of a package's file, an archive or an image. */
+/** Matches a version in the name of a package file, an archive or an image. */
 const NAMED_VERSION = /(chat-bridge(?:-kit|-game)?)[-:](\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:\.\d+)*)?)/g;
 
 const read = (path) => readFileSync(path, "utf8");
@@ -36,7 +36,7 @@ function sections() {
   });
 }
 
-/** Compares two versions as npm does. The result is negative if the first is the earlier one. */
+/** Compares two versions as npm does. The result is negative if `one` is earlier than `other`. */
 function compareVersions(one, other) {
   const [[numbers, tags], [otherNumbers, otherTags]] = [one, other].map((version) => {
     const [, main = "", prerelease] = /^([^-]*)(?:-(.*))?$/.exec(version) ?? [];
@@ -57,7 +57,7 @@ function compareVersions(one, other) {
   return 0;
 }
 
-/** Returns the paths of the pages in a file or folder. */
+/** Returns the paths of the Markdown pages at a path: a page, or all pages in a folder. */
 function pagesIn(path) {
   if (!existsSync(path)) return [];
   if (!statSync(path).isDirectory()) return path.endsWith(".md") ? [path] : [];
@@ -113,7 +113,7 @@ function faultsOf(version) {
   return [...faults, ...faultsOfOrder(version)];
 }
 
-/** Returns the faults of the changelog's order: the version comes first, and then the release before. */
+/** Returns the faults in the changelog's order: `version` must be first, and the previous release second. */
 function faultsOfOrder(version) {
   const [first, second] = sections();
   if (sections().every((each) => each.version !== version)) {

@@ -51,10 +51,11 @@ export async function runJest(args: readonly string[], how: JestOptions = {}): P
       .filter(({ status }) => status === "failed")
       .map(({ fullName }) => fullName);
     process.stdout.write(`── running again, alone: ${file}\n`);
-    // All other arguments are patterns of files. Jest does not allow both --maxWorkers and --runInBand.
+    // Arguments without `--` are patterns of files, which this run does not use. Jest does not allow both --maxWorkers
+    // and --runInBand.
     const options = args.filter((arg) => arg.startsWith("--") && !arg.startsWith("--maxWorkers"));
     const again = (await jestReport([...options, ...alone(name, titles)], how))?.testResults[0];
-    // A file has no titles if jest could not load it.
+    // The report contains no test titles for a file that jest could not load.
     for (const title of titles.length > 0 ? titles : ["(the file)"]) {
       const result = again?.assertionResults.find(({ fullName }) => fullName === title)?.status;
       const hasPassed = (titles.length > 0 ? result : again?.status) === "passed";

@@ -1,5 +1,6 @@
 // `npm start`: builds the service, and runs it in this process. The build shows its progress, because it takes many
-// seconds. Options that only print something skip the build, which would change the files of a running service.
+// seconds. Options that only print something skip the build, because a build would change the files of a running
+// service.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -12,8 +13,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Runs the build script of the package in the current folder. Exits if the build fails or is stopped. */
 async function build() {
-  // The output is printed at the end, because it would break the line of the progress. The programs of the build form
-  // their own process group, so that a signal stops all of them. The compiler ignores SIGTERM.
+  // The build's output is printed at the end, so that it does not break the progress line. The programs of the build
+  // form their own process group, so that a signal stops all of them. The compiler ignores SIGTERM.
   const child = spawn("npm", ["run", "--silent", "build"], {
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
@@ -35,7 +36,10 @@ async function build() {
   if (code !== 0) process.exit(code ?? 1);
 }
 
-/** Prints that the build runs: on a terminal, for how long, in a line that is removed at the end. Returns the end. */
+/**
+ * Prints that the build is running. On a terminal, the line also shows the elapsed time. Returns the function that
+ * removes this line.
+ */
 function showProgress() {
   if (!process.stdout.isTTY) {
     console.log(STEP);

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 
-/** The width of the picture in the README's column, and its height, in CSS pixels. */
+/** The width and height of the picture, as the README's column shows it, in CSS pixels. */
 const SIZE = { width: 880, height: 568 };
 /** The sizes of the two windows, in CSS pixels, and their widths in the picture. */
 export const PHONE = { width: 360, height: 560, shown: 304 };
@@ -50,7 +50,7 @@ export async function createStage(browser: Browser, folder: string, windows: Rea
 
   return {
     frames: frames as readonly Frame[],
-    /** Shows the next caption; \`**\` marks words. */
+    /** Shows the next caption; \`**\` surrounds bold words. */
     async say(caption: string): Promise<void> {
       const html = caption.replaceAll(/\*\*(.+?)\*\*/g, "<b>$1</b>");
       await page.evaluate(`document.querySelector("#caption").innerHTML = ${JSON.stringify(html)}`);

@@ -1,11 +1,11 @@
 import { spawnSync } from "node:child_process";
 
-/** The number of a commit hash's hexadecimal digits that choose an item: enough to make all items equally likely. */
+/** Number of hexadecimal digits of a commit hash that choose an item: enough for all items to be equally likely. */
 const DIGITS = 8;
 
 /**
- * Returns the item that a commit chooses. The choice is the same whenever the commit is checked, and over many commits
- * all items take turns. A shallow clone is enough: the hash alone decides.
+ * Returns the item that a commit chooses. Every check of the same commit makes the same choice. Over many commits, all
+ * items are chosen equally often. A shallow clone is enough, because the choice depends only on the hash.
  *
  * @param commit hash of the commit, at least 16 hexadecimal digits
  * @param choice 0 or 1: selects which of two independent choices to make for the commit

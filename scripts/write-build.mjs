@@ -1,5 +1,5 @@
-// Writes dist/build.json: the version from package.json, and the commit. The commit is the environment variable COMMIT,
-// which the Dockerfile sets, or the commit of the git repository in this folder. If VERSION is set and differs from
+// Writes dist/build.json: the version from package.json, and the commit. The commit comes from the environment variable
+// COMMIT, which the Dockerfile sets, or from the git repository in this folder. If VERSION is set and differs from
 // package.json, the build fails, so that an image's label cannot contradict its programs.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

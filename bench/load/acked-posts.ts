@@ -8,15 +8,16 @@ import { openFollow } from "./streams";
 const WINDOW = 1_000;
 const ACKED_WITHIN_MS = 120_000;
 /**
- * Milliseconds within which core removes events that every group has acked. Core checks for such events about once a
- * minute.
+ * Milliseconds within which core removes events that every group has acked. Core looks for events to remove about once
+ * a minute.
  */
 const REMOVED_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 500;
 
 /**
- * Sends `count` events to the only group of followers, which acks all of them. Waits until core has removed the events
- * from the logs, or until `REMOVED_WITHIN_MS` have passed. Returns the number of events that remain in the logs.
+ * Sends `count` events to core, which delivers them to the only group. The group acks all of them. Waits until core has
+ * removed the events from the logs, or until `REMOVED_WITHIN_MS` have passed. Returns the number of events that remain
+ * in the logs.
  */
 export async function ackPosts(
   { clients, store }: Pick<Service, "clients" | "store">,

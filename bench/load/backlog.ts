@@ -9,8 +9,8 @@ import { openFollow } from "./streams";
 const DELIVERED_WITHIN_MS = 60_000;
 
 /**
- * Opens a `Follow` stream whose group has a backlog of `count` events of the workspaces in turn. The stream acks each
- * event at once. The time from the first to the last delivery counts.
+ * Creates a side that opens a `Follow` stream. The stream's group has a backlog of `count` events, from the workspaces
+ * in turn, and the stream acks each event immediately. Only the time from the first to the last delivery is measured.
  */
 export function backlogSide(
   { clients, store, pids }: Service,
@@ -59,7 +59,7 @@ export function backlogSide(
   return {
     pids: { core: pids.core, redis: pids.redis },
     async prepare() {
-      // A group gets the events that arrive after its first stream was opened.
+      // A group gets only the events that arrive after its first stream was opened.
       const first = await open(() => undefined);
       first.close();
       await first.ended;

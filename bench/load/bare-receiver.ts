@@ -13,9 +13,9 @@ const ANSWERS: Readonly<Record<number, Buffer>> = {
 type Judge = (path: string, body: Buffer) => number | Promise<number>;
 
 /**
- * Creates a server that receives pushes like a bridge, with little work and garbage: the pauses of a receiver would
- * count as latency of the service. Each request must have a Content-Length, and a connection has one request at a time.
- * Other connections are closed.
+ * Creates a server that receives pushes as a bridge does, but with little work and garbage, because a receiver's pauses
+ * would count as latency of the service. Each request must have a Content-Length, and a connection may have only one
+ * request at a time. Otherwise, the server closes the connection.
  */
 export function createBareReceiver({ key, cert }: Certificate, judge: Judge) {
   return createServer({ key, cert }, (socket) => {
@@ -37,7 +37,10 @@ async function answer(socket: TLSSocket, judged: number | Promise<number>): Prom
   if (!socket.destroyed) socket.write(ANSWERS[status] ?? "");
 }
 
-/** Returns the request; undefined if it is incomplete, and "invalid" if the bytes are not one request with a length. */
+/**
+ * Returns the request; undefined if it is incomplete, and "invalid" if the bytes are not exactly one request with a
+ * Content-Length.
+ */
 function readRequest(
   bytes: Buffer,
 ): { readonly path: string; readonly body: Buffer } | "invalid" | undefined {

@@ -1,12 +1,12 @@
 /** An answer of which some bytes have arrived. */
 export interface PartialAnswer {
-  /** The bytes of the head that have arrived, while the head is incomplete. */
+  /** The bytes of the head that have arrived so far, while the head is incomplete. */
   head: string;
   /** Status of the answer; 0 while the head is incomplete. */
   status: number;
-  /** Bytes of the body. */
+  /** Number of bytes of the body. */
   bodyBytes: number;
-  /** Bytes of the body that have not arrived. */
+  /** Number of bytes of the body that have not arrived yet. */
   missingBytes: number;
 }
 
@@ -23,7 +23,7 @@ export function newAnswer(): PartialAnswer {
 
 /**
  * Reads the first `size` bytes of `chunk`, which follow the bytes already read. Returns true when the answer is
- * complete. Throws an error unless the answer has a short head and a Content-Length, and is the only one.
+ * complete. Throws an error unless the answer has a short head and a Content-Length, and no bytes follow it.
  */
 export function readAnswer(answer: PartialAnswer, chunk: Buffer, size: number): boolean {
   let bodyBytes = size;
@@ -48,7 +48,7 @@ export function readAnswer(answer: PartialAnswer, chunk: Buffer, size: number): 
   return answer.missingBytes === 0;
 }
 
-/** Prepares for the next answer on the same connection. */
+/** Resets the object for the next answer on the same connection. */
 export function clearAnswer(answer: PartialAnswer): void {
   answer.head = "";
   answer.status = 0;

@@ -4,7 +4,7 @@ import type { Measure } from "../slices";
 import { spreadOf } from "../statistics";
 import { clearAnswer, newAnswer, readAnswer } from "./http-answer";
 
-/** The result of a run of load over HTTP, with the bytes of all bodies. */
+/** The result of a run of HTTP load, with the number of bytes of all bodies. */
 export interface HttpMeasure extends Measure {
   readonly bodyBytes: number;
 }
@@ -17,12 +17,13 @@ interface User {
 
 const CHUNK_BYTES = 65_536;
 const ANSWER_WITHIN_MS = 10_000;
-/** Milliseconds between two looks for requests that are due. */
+/** Milliseconds between two checks for requests that are due. */
 const TICK_MS = 1;
 const NOBODY: User = { answered: () => undefined, failed: () => undefined };
 
 /**
- * Opens connections to one HTTP server, each with at most one request in flight. They stay open between runs.
+ * Creates connections to one HTTP server, each with at most one request in flight. The connections stay open between
+ * runs.
  *
  * @param origin the origin of an HTTP server on this machine, e.g. http://127.0.0.1:8080
  */
@@ -32,15 +33,15 @@ export function createHttpConnections(origin: string, count: number) {
   const connections = Array.from({ length: count }, () => createConnection(origin, chunk));
 
   return {
-    /** Opens the connections that are not open. */
+    /** Opens the connections that are not open yet. */
     async open(): Promise<void> {
       for (const connection of connections) await connection.open();
     },
     /**
      * Sends requests over all connections for `seconds`, and waits until all of them are answered. Rejects unless every
-     * answer is a 2xx, and its body has `expectedBytes` if that is set.
+     * answer is a 2xx, and each body has `expectedBytes` bytes, if `expectedBytes` is set.
      *
-     * @param next returns the next request of the connection with this number; undefined if there is none
+     * @param next returns the next request for the connection with this number; undefined if there are no more requests
      */
     async run(
       seconds: number,
@@ -79,9 +80,9 @@ export function createHttpConnections(origin: string, count: number) {
       return { count: latencies.length, fromMs, toMs: Date.now(), bodyBytes, p50Ms: p50, p99Ms: p99 };
     },
     /**
-     * Sends the requests at a fixed rate, which does not depend on how long the answers take. A request that is due
-     * while no connection is free waits. Resolves when all requests are answered, to the milliseconds from each due
-     * time until the answer. Rejects unless every answer is a 2xx.
+     * Sends the requests at a fixed rate, which does not depend on how long the answers take. If no connection is free
+     * when a request is due, the request waits. When all requests are answered, resolves with the milliseconds from
+     * each request's due time until its answer. Rejects unless every answer is a 2xx.
      */
     runAtRate: (perSecond: number, requests: readonly Buffer[]): Promise<readonly number[]> =>
       runAtRate(origin, connections, perSecond, requests),
@@ -90,7 +91,9 @@ export function createHttpConnections(origin: string, count: number) {
 
 type Connection = ReturnType<typeof createConnection>;
 
-/** Gives the connections to `start` until it resolves. Rejects if that takes longer than the answers may take. */
+/**
+ * Calls `start`, which uses the connections until it calls `resolve`. Rejects if not all requests are answered in time.
+ */
 async function useUntilDone(
   origin: string,
   connections: readonly Connection[],
@@ -112,7 +115,7 @@ async function useUntilDone(
   }
 }
 
-/** Returns why an answer is not the expected one; undefined if it is. */
+/** Returns an error if an answer is not as expected, and undefined otherwise. */
 function faultOf(origin: string, status: number, bytes: number, expectedBytes = bytes): Error | undefined {
   if (status >= 200 && status <= 299 && bytes === expectedBytes) return undefined;
   return new Error(`${origin} answered with ${status} and ${bytes} bytes`);

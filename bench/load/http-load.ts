@@ -10,7 +10,7 @@ export type Load = (origin: string) => Required<Pick<Side, "prepare" | "run">>;
 
 export type HttpLoad = Awaited<ReturnType<typeof startHttpLoad>>;
 
-/** Starts the process that generates load over HTTP. The same process sends to all sides. */
+/** Starts the process that generates load over HTTP. This process sends requests to all sides. */
 export async function startHttpLoad(scope: Scope) {
   const worker = await startWorker<HttpLoadWorker>(scope, "http-load");
   // Two loads never send the same request id.
@@ -22,13 +22,13 @@ export async function startHttpLoad(scope: Scope) {
       run: () => worker.call("run", undefined),
     });
   return {
-    /** Creates a load of POSTs, all different, to the workspaces in turn. */
+    /** Creates a load of POSTs to the workspaces in turn. No two POSTs are identical. */
     async posts(workspaces: readonly Workspace[]): Promise<Load> {
       const name = newName();
       await worker.call("definePosts", { name, workspaces });
       return loadOf(name);
     },
-    /** Creates a load of polls, whose answers have `bodyBytes` bytes. No workspace is polled twice at the same time. */
+    /** Creates a load of polls whose answers must have `bodyBytes` bytes. A workspace never has two polls in flight. */
     async polls(polls: readonly Poll[], bodyBytes: number): Promise<Load> {
       const name = newName();
       await worker.call("definePolls", { name, polls, bodyBytes });

@@ -20,7 +20,7 @@ export async function receiveOverLane(
   count: number,
 ): Promise<void> {
   const lane = bridges.lane(bearer("edge"));
-  // The loop below throws when the lane fails. The cancellation at the end also emits an error, which is expected.
+  // If the lane fails, the loop below throws. The cancellation at the end emits an expected error.
   lane.on("error", () => undefined);
   let sent = 0;
   let accepted = 0;

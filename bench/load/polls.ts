@@ -6,7 +6,7 @@ import type { HttpLoad } from "./http-load";
 import { publishSome } from "./publishing";
 import { signatureOf } from "./signed-requests";
 
-/** The answer to one poll, with its unparsed body. */
+/** The answer to one poll, with the unparsed body. */
 export interface Page {
   readonly body: Buffer;
   readonly events: readonly object[];

@@ -31,8 +31,8 @@ export async function inBatches(
 }
 
 /**
- * Publishes to workspaces in turn. `settle` compares the number of held events with `count`, and removes the held
- * events.
+ * Publishes to workspaces in turn. `settle` compares the number of held events with the number of published events, and
+ * removes the held events.
  */
 export function heldPublishing(
   { clients, store }: Service,

@@ -18,7 +18,7 @@ export function receivePushes(certificate: Certificate, take: Take): Promise<num
   return listen(createPushServer(certificate, take));
 }
 
-/** Creates a server like that of `receivePushes`, which does not listen yet. */
+/** Creates the same server as `receivePushes`, but without listening yet. */
 export function createPushServer({ key, cert }: Certificate, take: Take) {
   return createServer({ key, cert, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const chunks: Buffer[] = [];

@@ -8,7 +8,7 @@ const INBOUND_STREAMS = "cb:*:in";
 const ACKED_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 
-/** Appends the newest event of each workspace in the log again, `ARGV[1]` times in total. */
+/** Appends the newest event of each workspace to the log again, until `ARGV[1]` events are appended in total. */
 const REPEAT = `
   local newest, seen = {}, {}
   for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-')) do
@@ -19,8 +19,8 @@ const REPEAT = `
   for i = 1, tonumber(ARGV[1]) do redis.call('XADD', KEYS[1], '*', unpack(newest[i % #newest + 1])) end`;
 
 /**
- * Repeats the inbound events in Redis until there are about `count`, which is much faster than POSTs. Returns the number
- * of events.
+ * Copies the inbound events inside Redis until there are about `count` events. This is much faster than sending POSTs.
+ * Returns the number of events.
  */
 export async function repeatEvents(redis: Redis, count: number): Promise<number> {
   const keys = await redis.keys(INBOUND_STREAMS);

@@ -10,7 +10,7 @@ import {
 
 /** A stream that is open until `close` is called or core closes the stream. */
 export interface OpenStream {
-  /** When the stream ends, resolves with the reason as an error. */
+  /** Resolves when the stream ends, with the reason as an error. */
   readonly ended: Promise<unknown>;
   close(): void;
 }
@@ -42,7 +42,7 @@ export function openFollow(
   return untilOpen(stream);
 }
 
-/** The part of a gRPC stream that `untilOpen` needs. */
+/** The methods of a gRPC stream that `untilOpen` needs. */
 interface GrpcStream {
   on(event: "error", listener: (error: ServiceError) => void): unknown;
   on(event: "data" | "end", listener: () => void): unknown;

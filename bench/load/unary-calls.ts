@@ -15,9 +15,10 @@ interface Ending {
 }
 
 /**
- * Sends calls of one unary gRPC method to a server on this machine, with little work and garbage: the pauses of the gRPC
- * library's client would count as latency of the service. A call resolves when it has ended, with any status. The answers
- * are not read, so the user must check the effects of the calls. A server that closes an idle connection gets a new one.
+ * Sends calls of one unary gRPC method to a server on this machine. The client does little work and creates little
+ * garbage, because the pauses of the gRPC library's client would count as latency of the service. A call resolves when
+ * it has ended, with any status. The answers are not read, so the caller must check the effects of the calls. If the
+ * server closes an idle connection, the next call opens a new connection.
  *
  * @param address e.g. 127.0.0.1:9090
  * @param path e.g. /package.Service/Method
@@ -49,7 +50,7 @@ class Connection {
   /** Calls that wait until the server has room for their bytes. */
   readonly #waiting: (readonly [Buffer, Ending])[] = [];
   #nextStream = 1;
-  /** Bytes for which the server has room. */
+  /** Number of bytes for which the server has room. */
   #window = WINDOW_BYTES;
   #unread: Buffer = Buffer.alloc(0);
 
@@ -64,7 +65,7 @@ class Connection {
   }
 
   call(message: Uint8Array, ending: Ending): void {
-    // A byte says that the message is not compressed, and four bytes state its length.
+    // The first byte says that the message is not compressed, and the next four bytes contain its length.
     const prefix = Buffer.alloc(5);
     prefix.writeUInt32BE(message.length, 1);
     const body = Buffer.concat([prefix, message]);
@@ -136,7 +137,7 @@ class Connection {
   }
 }
 
-/** The first bytes of a connection: it has no table of headers, and no bound on the bytes of the answers. */
+/** The first bytes of a connection. They turn off the header table, and lift the bound on the bytes of answers. */
 const BEGINNING = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1"),
   frame(
@@ -171,7 +172,9 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array 
   return Buffer.concat([head, payload]);
 }
 
-/** Encodes headers as literals that no table keeps (RFC 7541, section 6.2.2). Names and values have at most 126 bytes. */
+/**
+ * Encodes headers as literals without indexing (RFC 7541, section 6.2.2). Names and values may have at most 126 bytes.
+ */
 function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
   return Buffer.concat(

@@ -10,7 +10,7 @@ import { connectTenant, type TenantClient } from "./tenant-client";
 import type { Place, Tenant, TenantWorkspace } from "./tenant";
 
 /**
- * The kinds of calls that a neighbour makes, each with its rarity: 5 means one call of that kind for every five POSTs.
+ * The kinds of calls that a neighbour makes, each with the number of POSTs per call of that kind.
  */
 const RARITY = {
   post: 1,
@@ -30,13 +30,16 @@ const RARITY = {
 } as const;
 export type Kind = keyof typeof RARITY;
 /**
- * Minimum milliseconds between two calls of a kind. Per minute, core allows five tests of an operator address, and the
- * dashboard allows 240 sign-ins.
+ * Minimum milliseconds between two calls of a kind. Core allows five tests of an operator address per minute, and the
+ * dashboard allows 240 sign-ins per minute.
  */
 const PAUSE_MIN_MS: Partial<Record<Kind, number>> = { "operator event": 25_000, "sign in": 500 };
 const KINDS = Object.keys(RARITY) as readonly Kind[];
 
-/** The frequent kinds, for which `grows` waits by default: several calls of each are made within a short time. */
+/**
+ * The frequent kinds of calls, for which `grows` waits by default. Several calls of each frequent kind are made within
+ * a short time.
+ */
 const FREQUENT = KINDS.filter((kind) => RARITY[kind] <= 10);
 
 export type Outcomes = Readonly<Record<Kind, Counts>>;
@@ -61,14 +64,14 @@ const ARRIVE_WITHIN_MS = 30_000;
 /** Maximum number of unanswered calls of a kind. */
 const PENDING_MAX = 20;
 /**
- * Maximum milliseconds by which a call may be overdue. If a slow call delays the next call by more than this, all later
- * calls become due later.
+ * Maximum milliseconds by which a call may be overdue. If a slow call delays the next call by more than this, the due
+ * times of all later calls move back.
  */
 const OVERDUE_MAX_MS = 1_000;
 
 /**
- * Starts a neighbour. The latency of a call starts when the call is due. So a stall counts for every call that was due
- * during the stall.
+ * Starts a neighbour. The latency of a call is measured from when the call is due. So a stall counts for every call
+ * that was due during the stall.
  */
 export async function play(place: Place, tenant: Tenant, options: PlayOptions): Promise<Neighbour> {
   const neighbour = new Neighbour(place, tenant, options);
@@ -118,7 +121,8 @@ export class Neighbour {
     await client.operator(client.workspaces.setTargetUrl, { workspaceId, targetUrl: bridgeUrl });
     await client.operator(client.workspaces.setOperatorEventsAddress, operatorEvents);
     const cookie = await client.signIn();
-    // The dashboard may end the session that was idle for longest, so the second session is used only at the end.
+    // The dashboard may end the session that has been idle for the longest time. So the second session stays idle, and
+    // is used only once, at the end.
     this.#cookies.push(cookie, await client.signIn());
 
     const onDelivery = (received: ReceivedEvent | undefined): boolean => {
@@ -126,8 +130,8 @@ export class Neighbour {
       return true;
     };
     const following = await client.follow({ consumer: "steady", onDelivery });
-    // These streams close immediately, so they have a separate group. If they were in the group of `following`, core
-    // would deliver some events to them, and redeliver those events only later.
+    // The streams with these options close immediately, so they use a separate group. If they were in the group of
+    // `following`, core would deliver some events to them, and redeliver those events only later.
     const visit = { group: `${name}.visitors`, consumer: "visitor", onDelivery: () => true };
     const watching = await client.watch(polled);
     this.#streams = [following, watching];
@@ -197,7 +201,7 @@ export class Neighbour {
   }
 
   /**
-   * Makes calls of a kind until the neighbour stops. A call does not wait for the previous call, unless `PENDING_MAX` calls
+   * Makes calls of a kind until the neighbour stops. A call waits for an earlier call only while `PENDING_MAX` calls
    * are pending. `make` is called with the time at which the call is due.
    */
   async #repeat(
@@ -264,7 +268,7 @@ export class Neighbour {
   }
 }
 
-/** Returns the refused calls of each kind that has any, e.g. `{ post: { 429: 3 } }`. */
+/** Returns the numbers of refused calls, for each kind with refused calls, e.g. `{ post: { 429: 3 } }`. */
 export function refusedOf(outcomes: Outcomes): Readonly<Record<string, Counts["refused"]>> {
   const all = Object.entries(outcomes).map(([kind, { refused }]) => [kind, refused] as const);
   return Object.fromEntries(all.filter(([, refused]) => sumOf(refused) > 0));

@@ -1,7 +1,7 @@
 import { median, spreadOf } from "../statistics";
 import type { Kind, Outcomes } from "./neighbour";
 
-/** The kind of call whose p99 grows most, with its p99 in ms. */
+/** The kind of call whose p99 grows most, with its p99 without and with the attack, in ms. */
 interface Worst {
   readonly kind: Kind | "none";
   readonly aloneMs: number;
@@ -20,13 +20,13 @@ export interface Slowdown {
 
 /**
  * Minimum number of accepted calls without the attack. A kind of call with fewer accepted calls is never `worst`,
- * because its p99 would be its slowest call.
+ * because its p99 would simply be its slowest call.
  */
 const CALLS_MIN = 20;
 
 /**
  * Compares a tenant's calls during an attack with the same tenant's calls without the attack. Each latency is divided
- * by the median latency of that kind of call without the attack. So calls of all kinds count together, and there are
+ * by the median latency of that kind of call without the attack. So calls of all kinds can be combined, and there are
  * enough calls for a p99.
  */
 export function slowdownOf(alone: Outcomes, beside: Outcomes): Slowdown {

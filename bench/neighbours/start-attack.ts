@@ -19,7 +19,7 @@ export interface Started extends Taken {
   readonly release: () => Promise<void>;
 }
 
-/** Makes one attack. Resolves when all attempts were answered. */
+/** Makes one attack. Resolves when all attempts are answered. */
 export async function startAttack(
   name: AttackName,
   { place, tenant, victimId, signal }: AttackOptions,

@@ -3,7 +3,9 @@ import { status } from "@grpc/grpc-js";
 /** Outcomes of calls of one kind. */
 export interface Counts {
   readonly accepted: number;
-  /** Number of refused calls, by the name of the gRPC status, the HTTP status, or the error of the connection. */
+  /**
+   * Number of refused calls for each reason: the name of a gRPC status, an HTTP status, or the error of a connection.
+   */
   readonly refused: Readonly<Record<string, number>>;
   /** Milliseconds that the accepted calls took. */
   readonly latenciesMs: readonly number[];
@@ -38,7 +40,7 @@ export function sumOf(refused: Counts["refused"]): number {
 
 type Answers = Pick<Counts, "accepted" | "refused">;
 
-/** Returns the total number of accepted calls, and of refused calls for each reason. */
+/** Returns the total number of accepted calls, and the number of refused calls for each reason. */
 export function addUp(all: readonly Answers[]): Answers {
   const refused: Record<string, number> = {};
   for (const [reason, count] of all.flatMap((each) => Object.entries(each.refused)))

@@ -41,7 +41,7 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
   });
 
   return {
-    /** The client of the operator, for calls of `operator`. */
+    /** The generated client that is passed to `operator`. */
     workspaces,
     operator: <Request, Response>(
       method: UnaryMethod<Request, Response>,
@@ -65,7 +65,7 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
       return JSON.parse(text) as Page;
     },
 
-    /** Publishes events. Rejects if core does not publish all of them. */
+    /** Publishes events. Rejects if core does not publish all events. */
     async publish(events: OutboundEvent[], withinMs = ANSWER_WITHIN_MS): Promise<void> {
       const { results } = await callUnary(
         games,
@@ -80,7 +80,7 @@ export function connectTenant({ coreAddress, url, dashboardUrl }: Place, tenant:
       }
     },
 
-    /** Opens a `Follow` stream, by default of the tenant's group. */
+    /** Opens a `Follow` stream, by default for the tenant's group. */
     follow: (open: Partial<FollowOptions> & Pick<FollowOptions, "consumer">) =>
       openFollow(games, bearer(gameToken), { group: name, ...open }),
 

@@ -9,7 +9,10 @@ const WORKSPACES = 64;
 const EVENTS = 5_000;
 const WINDOW = 100;
 
-/** Compares a backlog of one workspace with a backlog of many, so that the cost shows what the shared window takes. */
+/**
+ * Compares a backlog of one workspace with a backlog of many workspaces. The cost shows the effect of the limit on one
+ * workspace's share of the window.
+ */
 export const follow: Part = {
   name: "follow",
   what: `following a backlog of ${EVENTS} events of one workspace, compared with ${WORKSPACES} workspaces`,

@@ -15,14 +15,17 @@ const HELD_EVENTS = 1_000_000;
  * may be polled 16,000 times per second.
  */
 const HOLDERS = 64;
-/** Number of pairs of slices for each measurement, as a share of the option `--slices`: there are seven measurements. */
+/** Number of pairs of slices for each of the seven measurements, as a share of the option `--slices`. */
 const PAIRS_SHARE = 1 / 3;
 const NAMES = { ours: "many", reference: "few" };
 
-/** Compares the speed of a growing service, at each size, with the speed of a second service that stays small. */
+/**
+ * Compares the speed of a service that grows, at each of its sizes, with the speed of a second service that stays
+ * small.
+ */
 export const growth: Part = {
   name: "growth",
-  what: "POSTs, publishing and pages with many workspaces and many held events, compared with few",
+  what: "POSTs, publishing and polls with many workspaces and held events, compared with few workspaces and held events",
   async run(context) {
     const { options, say, scope } = context;
     const load = await startHttpLoad(scope);

@@ -7,10 +7,13 @@ import { alternate, resultOf, type Side } from "../slices";
 import { startReference } from "../worker";
 import type { ReferenceServer } from "../workers/reference-server";
 
-/** Number of workspaces that receive HTTP load in turn. Each accepts 250 requests per second: 64,000 in total. */
+/**
+ * Number of workspaces that receive HTTP load in turn. Each workspace accepts 250 requests per second, so together they
+ * accept 64,000.
+ */
 export const WORKSPACES = 256;
 
-/** Compares the service, which stores signed POSTs, with one process that only checks and answers them. */
+/** Compares the service, which stores signed POSTs, with one process that only checks and answers signed POSTs. */
 export const inbound: Part = {
   name: "inbound",
   what: "signed POSTs accepted and stored, compared with one process that stores nothing",
@@ -37,7 +40,10 @@ export const inbound: Part = {
   },
 };
 
-/** POSTs to the service. `settle` compares the number of stored events with the number of answers, and removes them. */
+/**
+ * Creates a side that POSTs to the service. `settle` compares the number of stored events with the number of answers,
+ * and removes the events.
+ */
 export function storedPosts(posts: Load, { url, store, pids }: Service): Side {
   return { pids, ...posts(url), settle: ({ count }) => store.settleInbound(count) };
 }
@@ -51,20 +57,20 @@ const FETCHED_EVENTS = 10;
 
 const SAME_BYTES = "compared with one process that signs a constant copy of the page";
 
-/** Polls that return no events, like most polls of a bridge. */
+/** Measures polls that return no events, like most polls of a bridge. */
 export const pollEmpty: Part = pollPart(
   "poll-empty",
   "signed polls with nothing new, compared with one process that signs a constant page",
   { before: 1, after: 0 },
 );
 
-/** Polls that return a few events, as for a bridge that keeps up. */
+/** Measures polls that return a few events, as for a bridge that keeps up. */
 export const pollFew: Part = pollPart("poll-few", `signed polls of ${FEW_EVENTS} events, ${SAME_BYTES}`, {
   before: FETCHED_EVENTS,
   after: FEW_EVENTS,
 });
 
-/** Polls that return full pages, as for a bridge that catches up. */
+/** Measures polls that return full pages, as for a bridge that catches up. */
 export const pollPage: Part = pollPart("poll-page", `signed polls of ${PAGE_EVENTS} events, ${SAME_BYTES}`, {
   before: FETCHED_EVENTS,
   after: PAGE_EVENTS,

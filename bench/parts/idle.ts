@@ -11,7 +11,10 @@ import { LOAD_FLAGS, startWorker } from "../worker";
 const POLLING = 1_000;
 /** Seconds between two polls of a workspace, as the contract recommends. */
 const POLL_EVERY_SECONDS = POLL_INTERVAL_MS / 1_000;
-/** Seconds from the start of the service until its processes are idle. At first, they load and compile their code. */
+/**
+ * Seconds from the start of the service until its processes are idle. At first, the processes load and compile their
+ * code.
+ */
 const SETTLE_SECONDS = 5;
 const WARM_UP_SECONDS = 6;
 

@@ -14,7 +14,7 @@ const WARM_UP_SECONDS = 3;
  */
 export const isolation: Part = {
   name: "isolation",
-  what: "how long a push takes while a dead and a slow bridge get pushes too, compared with only healthy bridges",
+  what: "how long a push takes while a dead and a slow bridge also get pushes, compared with only healthy bridges",
   async run(context) {
     const { options, say } = context;
     const [beside, alone] = [await startSide(context, true), await startSide(context, false)];

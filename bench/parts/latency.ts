@@ -6,13 +6,16 @@ import { middleOf, spreadOf, type Spread } from "../statistics";
 import { createSpreadTable } from "../table";
 import { startReferenceServer } from "./http";
 
-/** So many that each workspace stays below its rate limit at the machine's capacity, even in a stall's wake. */
+/**
+ * Number of workspaces that get POSTs: so many that no workspace reaches its rate limit at the machine's capacity, even
+ * just after a stall.
+ */
 const POSTING = 128;
 const PUSHED = 64;
-/** Requests and events per second of the warm-up and of the first step of the search for the capacity. */
+/** Rates of the warm-up, and of the first step of the search for the capacity. */
 const FIRST_POSTS_PER_SECOND = 1_000;
 const FIRST_PUSHES_PER_SECOND = 200;
-/** Seconds that core, the edge and the load generator need at these rates until their hot code is compiled. */
+/** Seconds at these rates after which the hot code of core, the edge and the load generator is compiled. */
 const WARM_UP_SECONDS = 10;
 
 /**

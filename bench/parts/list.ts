@@ -25,7 +25,10 @@ const LISTS = 40;
 const PAGE = 25;
 const WITHIN_MS = 30_000;
 
-/** Measures what a list of workspaces costs Redis: the page, its summaries and the counts, as the dashboard reads them. */
+/**
+ * Measures the processor time of Redis for a list of workspaces: the page, its summaries and the counts, as the
+ * dashboard reads them.
+ */
 export const list: Part = {
   name: "list",
   what: `processor time of Redis for a list of workspaces, with ${FAILING} failing ones; figures only`,
@@ -83,7 +86,10 @@ type UnaryMethod<Request, Answer> = (
   callback: (error: ServiceError | null, answer: Answer) => void,
 ) => ClientUnaryCall;
 
-/** Reads the first page and the counts, as the dashboard does. Throws CheckFault unless the failing ones come first. */
+/**
+ * Reads the first page and the counts, as the dashboard does. Throws CheckFault unless the failing workspaces come
+ * first.
+ */
 async function listOnce(client: WorkspaceServiceClient, failing: readonly Workspace[]): Promise<void> {
   const order = WorkspaceOrder.URGENCY;
   const request = ListWorkspacesRequest.create({ pageSize: PAGE, order, summaries: true });

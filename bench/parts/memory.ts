@@ -27,14 +27,14 @@ const SIZES = {
  */
 const RECEIVING = 1_000;
 /**
- * Rates at which each workspace is polled: first a high rate, to show the memory that each poll takes, then the usual
- * rate of a bridge.
+ * Rates at which each workspace is polled. The first rate is high, to show the memory that each poll takes. The second
+ * is the usual rate of a bridge.
  */
 const POLLED = [
   { perSecond: 2, seconds: 20 },
   { perSecond: 0.5, seconds: 20 },
 ];
-/** Number of push workspaces. With this many, no workspace's delivery log becomes full. */
+/** Number of push workspaces. With this number, no workspace's log of deliveries becomes full. */
 const PUSHED = 20;
 const PUSHES_PER_SECOND = 50;
 const KB_PER_MB = 1024;
@@ -123,7 +123,7 @@ export const memory: Part = {
 
 /** Returns the bytes by which Redis grows during `make`, divided by `count`. */
 async function growth(store: Store, count: number, make: () => Promise<void>): Promise<number> {
-  // Redis frees memory in the background, so the measurement waits.
+  // Redis frees memory in the background, so wait before measuring.
   await sleep(SETTLE_MS);
   const before = await store.usedBytes();
   await make();

@@ -9,13 +9,16 @@ import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
-/** Players of one game, who all answer at the same moment. */
+/** Number of players in a game. All of them answer at the same moment. */
 const PLAYERS = 200;
-/** The games take turns, so that even late answers keep to the rate limit of 250 per second for a workspace. */
+/**
+ * Number of games. The games take turns, so that even with late answers, a workspace stays below its rate limit of 250
+ * requests per second.
+ */
 const GAMES = 64;
 const POLLING = 2_000;
 const PUSHED = 100;
-/** The numbers of requests and events per second at load 1. Every load has them in these proportions. */
+/** Requests and events per second at load 1. Any other load has the same proportions. */
 const PER_SECOND = { answers: 100, polls: POLLING / (POLL_INTERVAL_MS / 1_000), pushes: PUSHED } as const;
 const FIRST_LOAD = 0.5;
 const WARM_UP_SECONDS = 6;
@@ -35,7 +38,7 @@ export const mixed: Part = {
     const { scope, options, say } = context;
     const service = await startLoadedService(context);
     const { clients, pids, store, url: origin, load: pushes } = service;
-    // Each load has its own process, so that no load delays another.
+    // A separate process generates each kind of load, so that no kind delays another.
     const posts = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const polls = await startWorker<LatencyLoad>(scope, "latency-load", LOAD_FLAGS);
     const games = await createWorkspaces(clients, GAMES);

@@ -18,13 +18,13 @@ import type { NeighbourWorker } from "../workers/neighbour";
 /** Milliseconds between two POSTs of the neighbour. */
 const EVERY_MS = 50;
 const WARM_UP_SECONDS = 5;
-/** Seconds after an attack in which the service finishes the work that the attack caused. */
+/** Seconds to wait after an attack, while the service finishes the work that the attack caused. */
 const REST_SECONDS = 3;
 
 /** Measures how much longer a tenant waits while another tenant uses as much of the service as it can get. */
 export const neighbours: Part = {
   name: "neighbours",
-  what: "how long a tenant's calls take while another tenant takes all it can, compared with the tenant alone",
+  what: "how long a tenant's calls take while another tenant uses as much as it can, compared with the tenant alone",
   async run(context) {
     const { options, say, scope } = context;
     const { place, tenants, certificate } = await startTenants(context);

@@ -8,8 +8,8 @@ import { startReference } from "../worker";
 import type { AppendReference } from "../workers/append-reference";
 
 /**
- * Number of workspaces, and of the reference's streams. Events go to the workspaces in turn; the reference appends to
- * the streams in turn.
+ * Number of workspaces, and of the reference's streams. The service publishes to the workspaces in turn, and the
+ * reference appends to the streams in turn.
  */
 const WORKSPACES = 8;
 const REFERENCE_STREAMS = "reference:*";

@@ -13,16 +13,16 @@ const WORKSPACES = 8;
 const IN_FLIGHT_EACH = 16;
 const CONCURRENCY = WORKSPACES * IN_FLIGHT_EACH;
 /**
- * Maximum number of events that wait to be pushed: enough to keep core busy, and so few that core does not drop any.
+ * Maximum number of events that wait to be pushed: enough to keep core busy, but too few for core to drop any.
  */
 const AHEAD_MAX = 2_000;
 const LOOK_EVERY_MS = 10;
 const DRAIN_WITHIN_MS = 30_000;
 
-/** Compares publishing and pushing with a loop that POSTs the same bytes to the same receiver. */
+/** Compares publishing and pushing events with a loop that POSTs the same bytes to the same receiver. */
 export const push: Part = {
   name: "push",
-  what: "events published and pushed over HTTPS, compared with a bare loop of the same POSTs",
+  what: "events published and pushed over HTTPS, compared with a loop that only sends the same POSTs",
   comparesBuilds: true,
   async run(context) {
     const ours = await startSide(context);
@@ -37,7 +37,7 @@ export const push: Part = {
   },
 };
 
-/** Starts a service and a receiver, whose processor time does not count. */
+/** Starts a service, and a receiver of its pushes. The receiver's processor time does not count. */
 async function startSide(context: PartContext, build?: string) {
   const { service, certificate } = await startPushService(context, {}, build);
   const receiver = await startWorker<PushReceiver>(context.scope, "push-receiver");
@@ -65,7 +65,7 @@ async function startBareLoop(
   return {
     pids: { reference: bareLoop.pid },
     async prepare() {
-      // The first slice is ours, so core has pushed.
+      // The first slice measures the service, so the receiver has already received a push.
       await bareLoop.call("connect", {
         origin,
         ca: certificate.cert,
@@ -82,7 +82,7 @@ async function startBareLoop(
   };
 }
 
-/** Publishes for `seconds`, as fast as events are pushed. Then waits up to 30 s until all events have arrived. */
+/** Publishes events for `seconds`, as fast as core pushes them. Then waits up to 30 s until all events have arrived. */
 async function pushFor(
   clients: CoreClients,
   receiver: Worker<PushReceiver>,

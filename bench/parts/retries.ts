@@ -5,7 +5,7 @@ import { spreadOf } from "../statistics";
 import { createTable } from "../table";
 
 const WORKSPACES = 8;
-/** Events per second for each workspace. Only the last attempt of each event succeeds. */
+/** Events per second for each workspace. Only the last attempt to push each event succeeds. */
 const PER_SECOND = 6;
 const WARM_UP_SECONDS = 2;
 const ON_TIME_MS = 50;
@@ -13,7 +13,7 @@ const ON_TIME_MS = 50;
 /** Measures how late retries start, at a load well below the service's capacity. */
 export const retries: Part = {
   name: "retries",
-  what: "lateness of the retries, which are due 1 s and 4 s after the first failure; figures only",
+  what: "lateness of retries, which are due 1 s and 4 s after the first failure; figures only",
   async run(context) {
     const { options, say } = context;
     const { load, createPushed } = await startLoadedService(context);

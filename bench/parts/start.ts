@@ -7,26 +7,29 @@ import { createSpreadTable } from "../table";
 import type { LatencyLoad } from "../workers/latency-load";
 import { LOAD_FLAGS, startWorker } from "../worker";
 
-/** Players of one game, who all press the button that starts the game. */
+/** Number of players in a game. All of them press the button that starts the game. */
 const PLAYERS = 200;
-/** The games start in turn, so that no workspace gets more than 250 requests per second. */
+/** Number of games. The games start in turn, so that no workspace gets more than 250 requests per second. */
 const GAMES = 16;
 const STARTS_PER_SECOND = 1;
-/** How many connections the bridge of the game keeps open: few, with many requests in turn, or one for each player. */
+/**
+ * Numbers of connections that the game's bridge keeps open: a few connections with many consecutive requests each, or
+ * one for each player.
+ */
 const CONNECTIONS = [16, PLAYERS] as const;
 const POLLING = 2_000;
 const POLLS_PER_SECOND = 1_000 / POLL_INTERVAL_MS;
 const PUSHED = 100;
 const PUSHES_PER_SECOND = 1;
 const WARM_UP_SECONDS = 6;
-/** Fewer starts would not have a p99 of their own. */
+/** Minimum number of starts. The p99 of fewer starts would be meaningless. */
 const STARTS_MIN = 24;
 
 type Side = "beside" | "alone";
 
 /**
- * Measures how long the start of a game takes beside other workspaces, and without them. The same service is measured in
- * turn with and without the load of the other workspaces, because two services would share the processors.
+ * Measures how long the start of a game takes with the load of other workspaces, and without it. The same service is
+ * measured alternately with and without this load, because two services would share the processors.
  */
 export const start: Part = {
   name: "start",

@@ -21,7 +21,7 @@ const calls = {
     client ??= connectToRedis(redisUrl);
     const redis = await client;
     return inBatches({ seconds }, (numbers) => {
-      // A pipeline has one promise and no timeouts for its commands.
+      // A pipeline needs one promise for all its commands, and no timeouts.
       const pipeline = redis.multi();
       for (const number of numbers)
         pipeline.addCommand(["XADD", streams[number % streams.length] ?? "", "*", "e", value]);

@@ -7,14 +7,17 @@ import { addUp } from "../neighbours/tally";
 import type { Taken } from "../neighbours/hostile/hostile";
 import { serveWorker } from "../worker";
 
-/** Runs attacks in a separate process. */
+/** The calls of a worker that runs attacks in a separate process. */
 export type AttackerWorker = typeof calls;
 
 type Order = Omit<AttackOptions, "signal"> & { readonly name: AttackName };
 type Counted = Pick<Taken, "accepted" | "refused">;
 
 const { PRIORITY_LOW } = constants.priority;
-/** On Linux: the priority of this process's session against other sessions. Absent without `CONFIG_SCHED_AUTOGROUP`. */
+/**
+ * On Linux, the file with the priority of this process's session relative to other sessions. Missing in kernels without
+ * `CONFIG_SCHED_AUTOGROUP`.
+ */
 const AUTOGROUP = "/proc/self/autogroup";
 
 let begun: Started | undefined;

@@ -16,9 +16,12 @@ export interface Poll {
 type Sign = (seconds: number) => (connection: number) => Buffer | undefined;
 
 const CONNECTIONS = 128;
-/** POSTs signed for each second of the first slice, when the rate is still unknown. */
+/** Number of POSTs that are signed for each second of the first slice, when the rate is still unknown. */
 const FIRST_PER_SECOND = 10_000;
-/** POSTs signed for a later slice, as a multiple of the most POSTs that were sent in a second so far. */
+/**
+ * Number of POSTs that are signed for a later slice, as a multiple of the highest number of POSTs that were sent in a
+ * second.
+ */
 const SPARE = 1.5;
 
 interface Load {
@@ -34,7 +37,7 @@ const servers = new Map<string, ReturnType<typeof createHttpConnections>>();
 let prepared: { run(): Promise<HttpMeasure> } | undefined;
 
 const calls = {
-  /** Defines a load of POSTs, all different, to workspaces in turn. */
+  /** Defines a load of POSTs to workspaces in turn. No two POSTs are identical. */
   async definePosts({
     name,
     workspaces,
@@ -60,8 +63,8 @@ const calls = {
   },
 
   /**
-   * Defines a load of polls, whose answers have `bodyBytes` bytes. Each connection has its own workspaces, because a
-   * bridge sends one poll at a time.
+   * Defines a load of polls whose answers must have `bodyBytes` bytes. Each connection has its own workspaces, because
+   * a bridge sends one poll at a time.
    */
   async definePolls({
     name,

@@ -12,7 +12,7 @@ import { serveWorker } from "../worker";
 
 /**
  * Generates load at a fixed rate that does not depend on how long the answers take. Each request is due at a fixed
- * time, and its latency is counted from that time. So a stall of the service counts for every request that was due
+ * time, and its latency is measured from that time. So a stall of the service counts for every request that was due
  * during the stall.
  */
 export type LatencyLoad = typeof calls;
@@ -70,7 +70,7 @@ const cursors = new Map<string, string>();
 /** Matches the number that `cardEvent` puts into the text. */
 const NUMBER = /Round (\d+)/;
 
-/** Judges a push as the bridge at this path. */
+/** Returns the status with which the bridge at this path answers a push. */
 async function slowly(): Promise<number> {
   await sleep(SLOW_MS);
   return 500;
@@ -93,7 +93,7 @@ async function openConnections(origin: string, count: number) {
   return server;
 }
 
-/** Sends requests that were signed beforehand, so that signing them delays nothing. */
+/** Sends requests that were signed beforehand, so that signing does not delay requests. */
 async function sendAtRate(origin: string, rate: Rate, requests: readonly Buffer[]) {
   const server = await openConnections(origin, CONNECTIONS);
   globalThis.gc?.();
@@ -112,8 +112,9 @@ async function cursorOf(origin: string, { id, secret, address }: Workspace): Pro
 }
 
 /**
- * Maximum number of calls to core that are in progress. Above the capacity of the service, further events wait here, and
- * count as late. Otherwise, the calls would exceed the share of the token, and core would refuse them.
+ * Maximum number of calls to core that are in progress. If the load exceeds the service's capacity, further events wait
+ * in this process, and count as late. Without this maximum, the calls would exceed the token's share, and core would
+ * refuse them.
  */
 const PUBLISHING_MAX = 1_000;
 let inProgress = 0;
@@ -161,8 +162,8 @@ const calls = {
   },
 
   /**
-   * At each due time, sends `presses` presses of one game to a workspace at once, over open connections, each with one
-   * request at a time. For each game, returns the milliseconds from the due time until the answer of each press.
+   * At each due time, sends all `presses` presses of one game to a workspace, over open connections with one request at
+   * a time each. For each game, returns the milliseconds from the due time until the answer of each press.
    */
   async press({
     origin,
@@ -176,7 +177,8 @@ const calls = {
     readonly presses: number;
     readonly connections: number;
   }): Promise<readonly (readonly number[])[]> {
-    // The requests are signed beforehand, and written as they are: a bridge also receives its presses one by one.
+    // The requests are signed beforehand, so each is sent as soon as a connection is free: a bridge also gets presses
+    // one by one.
     const games = Array.from({ length: countOf(rate) }, (_game, game) =>
       Array.from({ length: presses }, (_press, press) => {
         const body = JSON.stringify(pressedButton(run, game * presses + press));
@@ -188,7 +190,7 @@ const calls = {
       const latencies: number[] = [];
       const asked = new Set<number>();
       let sent = 0;
-      // A connection that asks for its next request has got an answer.
+      // A connection that asks for its next request has received an answer to the previous request.
       await server.run(ARRIVE_WITHIN_MS / 1_000, (connection) => {
         if (asked.has(connection)) latencies.push(performance.now() - dueAt);
         asked.add(connection);
@@ -196,7 +198,7 @@ const calls = {
       });
       return latencies;
     };
-    // A game that is due before the connections are free waits, and its presses count as late.
+    // If a game is due before the connections are free, the game waits, and its presses count as late.
     let last: Promise<unknown> = Promise.resolve();
     return atRate(rate, (number, _workspace, dueAt) => {
       const pressed = last.then(() => press(games[number] ?? [], dueAt));
@@ -221,8 +223,8 @@ const calls = {
   },
 
   /**
-   * Publishes events. For each event, returns the milliseconds from its due time until its push arrived. If `measured`,
-   * the id of a workspace, is set, returns only the values of that workspace.
+   * Publishes events. For each event, returns the milliseconds from its due time until its push arrived. If `measured`
+   * is set to the id of a workspace, returns only the values of that workspace.
    */
   async push({ measured, ...rate }: Rate & { readonly measured?: string }): Promise<readonly number[]> {
     const due = new Map<number, number>();
@@ -242,7 +244,7 @@ const calls = {
 
   /**
    * Publishes events, and answers with 500 to every attempt of an event except the last. For each retry offset, returns
-   * how many ms after their due times the retries started.
+   * the lateness in ms of each event's retry.
    */
   async retry({ offsetsMs, ...rate }: Rate & { readonly offsetsMs: readonly number[] }) {
     const attempts = new Map<number, number[]>();

@@ -3,7 +3,7 @@ import type { Place, Tenant } from "../neighbours/tenant";
 import { serveWorker } from "../worker";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The neighbour runs in a separate process, because the attack would delay it in a shared process. */
+/** The calls of a worker that runs the neighbour. In the attacker's process, the attack would delay the neighbour. */
 export type NeighbourWorker = typeof calls;
 
 interface Start extends PlayOptions {

@@ -16,7 +16,8 @@ import { serveWorker } from "../worker";
 
 /**
  * The reference for HTTP: one process that does only what any receiver of signed
- * requests must do. It does not store events or request ids, has no rate limits, and does not call other processes.
+ * requests must do. The process does not store events or request ids, has no rate limits, and does not call other
+ * processes.
  */
 export type ReferenceServer = typeof calls;
 
@@ -76,7 +77,7 @@ function isSigned(request: FastifyRequest, key: KeyObject | undefined, raw: stri
 }
 
 const calls = {
-  /** Serves these workspaces; returns the port. */
+  /** Starts a server for these workspaces, and returns its port. */
   async start({ workspaces }: { readonly workspaces: readonly Workspace[] }): Promise<number> {
     for (const workspace of workspaces) {
       secrets.set(workspace.id, createSecretKey(Buffer.from(workspace.secret)));
@@ -91,7 +92,7 @@ const calls = {
     };
     type Request = FastifyRequest<{ Params: { workspaceId: string } }>;
 
-    // The handlers return nothing, because Fastify would wait for a promise.
+    // The handlers do not return a promise, because Fastify would wait for it.
     app.post("/hooks/:workspaceId", (request: Request, reply) => {
       const body = request.body as Buffer;
       const event = JSON.parse(body.toString("utf8")) as { type?: string };

@@ -31,7 +31,7 @@ export const BRIDGE_SETTINGS = {
   COMMAND_PREFIX: typedWord("prefix of commands and choices", "!"),
   COMMAND_WORD: typedWord("command that members type after the prefix", "play"),
   STATUS_COMMAND: typedWord(
-    "text after the command with which members ask for the state of the bridge; off for none",
+    "word that members type after the command to ask for the state of the bridge; off for none",
     "status",
   ),
   LOG_LEVEL: choice("how much is logged", LOG_LEVELS, "info"),

@@ -10,7 +10,7 @@ import type { RoomState } from "./rooms";
 const CONNECTIONS_MAX = 64;
 const ROOMS_SHOWN_MAX = 1_000;
 
-/** The state of one of a bridge's connections: to the service or to the chat. */
+/** The state of a bridge's connection to the service or to the chat. */
 export interface ConnectionState {
   readonly isConnected: boolean;
   /** Reason why the connection is down, without secrets; undefined if the connection is up. */
@@ -19,8 +19,8 @@ export interface ConnectionState {
 
 /**
  * Answers `GET /health` with the state of each connection and room as JSON: 200 if all connections are up, otherwise
- * 503. A room with a problem does not change the status, because a restart would not help.
- * `port` is the port of the listener.
+ * 503. A room with a problem does not change the HTTP status, because a restart would not help. `port` is the
+ *      listener's port.
  */
 export async function listenForHealth(
   at: HostPort,

@@ -2,7 +2,7 @@ import type { SettingTable } from "./setting";
 
 const WIDTH = 110;
 
-/** Returns the lines of `--help` for the settings: name, meaning and default. */
+/** Returns the lines of `--help` that list the settings, with their names, meanings and defaults. */
 export function settingsHelp(table: SettingTable): string {
   const indent = Math.max(...Object.keys(table).map((name) => name.length)) + 4;
   const rows = Object.entries(table).map(([name, { what, fallback, isSecret }]) => {
@@ -15,7 +15,7 @@ export function settingsHelp(table: SettingTable): string {
   return rows.join("\n");
 }
 
-/** Wraps words into lines that are indented by `indent` spaces. */
+/** Wraps words into lines, which are indented by `indent` spaces. */
 function wrapped(words: string, indent: number): string {
   const lines = [""];
   for (const word of words.split(" ")) {

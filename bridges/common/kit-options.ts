@@ -8,7 +8,8 @@ import type { BridgeSettings } from "./bridge-settings";
 export function kitOptions(settings: BridgeSettings, log: Logger): Omit<BridgeOptions, "chat"> {
   const { MODE: mode, LISTEN: listen, TLS_CERT: cert, TLS_KEY: key } = settings;
   const tls = cert === undefined || key === undefined ? {} : { cert, key };
-  // The program has locked the folder before it starts the bridge, because a bridge may connect to the chat first.
+  // The kit must not lock the folder: the program has already locked it, because a bridge may connect to the chat
+  // first.
   const { lock: _lock, ...store } = folderStore(settings.STATE_FOLDER);
   return {
     baseUrl: settings.BASE_URL,

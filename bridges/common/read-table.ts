@@ -12,7 +12,10 @@ export interface OwnSettings<Table extends SettingTable> {
 
 type Misspelled = Pick<Read<object>, "misspelled">;
 
-/** Returns the environment variables, and the settings from the file. An environment variable overrides the file. */
+/**
+ * Returns the environment variables and the settings from the file. An environment variable overrides a setting from
+ * the file.
+ */
 export function environmentOf(file: string | undefined): NodeJS.Dict<string> {
   if (file === undefined) return process.env;
   try {

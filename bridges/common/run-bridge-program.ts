@@ -48,7 +48,7 @@ export interface Tools {
 export interface BridgeProgram<Table extends SettingTable> extends OwnSettings<Table> {
   /** The folder of `package.json`, from which the name, version and description of the program are read. */
   readonly packageFolder: string;
-  /** The questions and the check of the command `init`; undefined if the bridge has no such command. */
+  /** The questions and the check of the command `init`; undefined if the bridge has no command `init`. */
   readonly init?: BridgeInit<Table>;
   /**
    * Starts the bridge. Resolves before the bridge is connected, so a bridge can start while the service or the chat is
@@ -158,7 +158,10 @@ async function initialize<Table extends SettingTable>(
   }
 }
 
-/** Locks the state folder, so that only one process uses it. Throws `SettingsError` if that is not possible. */
+/**
+ * Locks the state folder, so that only one process uses the folder. Throws `SettingsError` if the folder cannot be
+ * locked.
+ */
 async function lockState(folder: string): Promise<FolderLock> {
   try {
     return await lockFolder(folder);
@@ -169,7 +172,7 @@ async function lockState(folder: string): Promise<FolderLock> {
     const text =
       `${holderOf(error.pid)} uses STATE_FOLDER ${error.folder}: ` +
       "stop it; a bridge for another workspace needs its own STATE_FOLDER";
-    // The settings may be valid, so the message does not call them invalid.
+    // The settings may be valid, so the message must not call them invalid.
     throw Object.assign(new SettingsError([text]), { message: `cannot start: ${text}` });
   }
 }

@@ -3,9 +3,9 @@ import { withoutByteOrderMark } from "chat-bridge-kit";
 import { parseBlocks, type AddressBlock } from "../../runtime/public-address";
 import { parseList, type HostPort, type Settings } from "../../runtime/settings";
 
-/** A setting of a program: the meaning of the setting, and a function that reads the value. */
+/** A setting of a program, with its meaning and a function that reads its value. */
 export interface Setting<T> {
-  /** Meaning of the setting, for `--help` and for errors. */
+  /** Meaning of the setting, as shown by `--help` and in errors. */
   readonly what: string;
   /** The default as text: "" if the setting is optional and has no default, undefined if the setting is required. */
   readonly fallback: string | undefined;
@@ -90,7 +90,7 @@ export function list(what: string, fallback?: string): Setting<readonly string[]
   };
 }
 
-/** Blocks of addresses, as CIDRs; none by default. */
+/** Blocks of addresses in CIDR notation; none by default. */
 export function blocks(what: string): Setting<readonly AddressBlock[]> {
   const parse = (value: string) => parseBlocks(parseList(value));
   return {
@@ -116,8 +116,9 @@ function parseHttpUrl(value: string): string {
 }
 
 /**
- * Returns the environment with the secrets from the files that variables `<NAME>_FILE` name. A byte order mark and the
- * line breaks at the end of the file are not part of the secret. Calls `fault` for each file that cannot be read.
+ * Returns the environment, and adds the secrets from the files that the variables `<NAME>_FILE` name. A byte order mark
+ * and the line breaks at the end of the file are not part of the secret. Calls `fault` for each file that cannot be
+ * read.
  */
 export function withSecretFiles(
   table: SettingTable,
@@ -132,7 +133,7 @@ export function withSecretFiles(
       read[name] = readText(path).replace(/[\r\n]+$/, "");
     } catch {
       fault(`${name}_FILE names a file that cannot be read: give the path of a file with the secret`);
-      // The placeholder avoids a second error about the same secret.
+      // This placeholder avoids a second error about the same secret.
       read[name] = "unreadable";
     }
   }

@@ -16,7 +16,7 @@ export interface StatusOptions {
   readonly program: string;
   readonly settings: Pick<BridgeSettings, "STATUS_COMMAND">;
   rooms(): readonly RoomState[];
-  /** Shows the text to the member, and to nobody else if the chat can do that. */
+  /** Shows the text to the member, and to nobody else if the chat supports private answers. */
   answer(text: string, report: CommandReport): void;
 }
 
@@ -26,7 +26,7 @@ const MEMBERS_NOTED = 1_000;
 
 /**
  * Returns a bridge that answers the command `STATUS_COMMAND` itself, and reports all other commands to the service. So
- * members get this answer even while the service is unreachable.
+ * members get the status even while the service is unreachable.
  */
 export function withStatus<Kit extends Pick<Bridge, "command" | "status">>(
   bridge: Kit,
@@ -57,7 +57,10 @@ export function isStatusCommand(text: string, { STATUS_COMMAND: word }: StatusOp
   return word !== "off" && text.trim().toLowerCase() === word.toLowerCase();
 }
 
-/** Returns one line for a member. It names no other room, and contains no address of the service. */
+/**
+ * Returns one line of text for a member. The line does not name other rooms, and does not contain the address of the
+ * service.
+ */
 export function statusText({ program, here, rooms, service }: StatusFacts): string {
   const room = rooms.find(({ id }) => id === here);
   const writable = rooms.filter(({ problem }) => problem === undefined).length;
@@ -75,7 +78,7 @@ export function statusText({ program, here, rooms, service }: StatusFacts): stri
     .join(" ");
 }
 
-/** Returns what the bridge can do in the member's room, and the fault of the service. */
+/** Returns what the bridge can do in the member's room, and what is wrong with the service, as text. */
 function hereText(room: RoomState | undefined, fault: string | undefined): string | undefined {
   if (room?.problem !== undefined) {
     return [`Games do not work here: ${room.problem}.`, fault && `The ${fault}.`].filter(Boolean).join(" ");
@@ -84,7 +87,7 @@ function hereText(room: RoomState | undefined, fault: string | undefined): strin
   return room === undefined ? `The ${fault}.` : `The bridge can write here, but the ${fault}.`;
 }
 
-/** Returns why the game service cannot run games, without its address; undefined if the service is connected. */
+/** Returns why games do not work, without the address of the service; undefined if the service is connected. */
 function serviceFault({ isConnected, lastContactAt, problem = "" }: BridgeStatus): string | undefined {
   if (isConnected) return undefined;
   const isRefused = /\b40[0-9]\b/.test(problem);

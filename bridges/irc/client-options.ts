@@ -24,7 +24,7 @@ export function clientOptions(settings: IrcSettings, onSkipped: (error: unknown)
     username: settings.IRC_USERNAME,
     gecos: settings.IRC_REALNAME,
     ...(settings.IRC_PASSWORD === undefined ? {} : { password: settings.IRC_PASSWORD }),
-    // `account` is never undefined, because irc-framework would then also use the server's password for the login.
+    // If `account` were undefined, irc-framework would also use the server's password for the login.
     account,
     ...(settings.IRC_SASL === "off"
       ? {}

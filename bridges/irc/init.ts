@@ -20,7 +20,7 @@ export const IRC_INIT: BridgeInit<typeof IRC_SETTINGS> = {
   check: checkIrc,
 };
 
-/** What to do about a rejected `JOIN`, by numeric reply. */
+/** Advice about a rejected `JOIN`. Keyed by numeric reply. */
 const JOIN_ADVICE: Readonly<Record<string, (channel: string, nick: string) => string>> = {
   "471": () => "the channel is full (+l): raise its limit",
   "473": (channel, nick) =>

@@ -48,7 +48,7 @@ const STOP_TOKEN = "last-lines";
 const QUIT_WITHIN_MS = 1_500;
 const KNOWN_TRIES = 250;
 const KNOWN_EVERY_MS = 20;
-/** Milliseconds from the start of a connection until the server has surely listed the members of the channels. */
+/** Milliseconds after connecting, by which time the server has surely listed the members of the channels. */
 const LISTED_AFTER_MS = 20_000;
 
 /** Starts the bridge between an IRC server and a workspace. Resolves without waiting for connections. */
@@ -231,7 +231,7 @@ class IrcBridge implements RunningBridge {
     });
   }
 
-  /** Returns what members see, for the numbers and texts that they type. */
+  /** Returns a view of what members see, to interpret the numbers and texts that they type. */
   #view(): ShownView {
     const [printer, chat] = [this.#printer, this.#chat];
     return {
@@ -286,7 +286,7 @@ class IrcBridge implements RunningBridge {
   #nickOf(userId: string): string {
     const nick = this.#members.nickOf(userId);
     if (nick !== undefined) return this.#lower(nick);
-    // Just after connecting, the server may not have listed the members of the channels yet.
+    // Just after the bridge has connected, the server may not have listed the members of the channels yet.
     if (performance.now() - this.#upAtMs < LISTED_AFTER_MS) throw new RetryLater(LISTED_AFTER_MS / 4);
     throw new CannotShow("the member is not in a channel of the bridge");
   }

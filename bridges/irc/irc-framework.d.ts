@@ -18,7 +18,7 @@ declare module "irc-framework" {
   }
 
   interface Mode {
-    /** The sign and the letter, e.g. "+m". */
+    /** The sign and the letter of the mode, e.g. "+m". */
     readonly mode: string;
     readonly param?: string;
   }

@@ -18,7 +18,7 @@ export type IrcSettings = ValuesOf<typeof IRC_SETTINGS>;
 const HOST_NAME_FORM = /^[^\s/@:[\]]+$/;
 const NICK_FORM = /^[A-Za-z[\]\\`_^{|}][A-Za-z0-9[\]\\`_^{|}-]{0,29}$/;
 
-/** The settings of the IRC bridge, besides those of every bridge. */
+/** The settings that only the IRC bridge has. */
 export const IRC_SETTINGS = {
   IRC_HOST: matching(
     "host name of the IRC server, e.g. irc.libera.chat",
@@ -94,7 +94,10 @@ export function checkIrcSettings(values: IrcSettings, settings: { fault(line: st
   }
 }
 
-/** A string for which `isValid` is true. For another string, the error is `fault`. Required if there is no `fallback`. */
+/**
+ * Returns a setting whose value must satisfy `isValid`. Other values are rejected with the error `fault`. The setting
+ * is required if there is no `fallback`.
+ */
 function matching(
   what: string,
   isValid: (value: string) => boolean,

@@ -5,7 +5,10 @@ import { createTurns } from "./turns";
 type Task = (signal: AbortSignal) => Promise<void>;
 
 const TASKS_MAX = 1_000;
-/** Maximum number of waiting tasks of a room, so that the reactions in one room leave room for other tasks. */
+/**
+ * Maximum number of waiting tasks of a room, so that the reactions in one room leave space for the tasks of other
+ * rooms.
+ */
 const ROOM_TASKS_MAX = 200;
 
 export type Background = ReturnType<typeof createBackground>;
@@ -17,7 +20,7 @@ export type Background = ReturnType<typeof createBackground>;
  * @param onFailure called with the error of a task that was dropped
  */
 export function createBackground(signal: AbortSignal, onFailure: (error: unknown) => void) {
-  /** The waiting tasks of each room, by key. The room whose turn is next is first. */
+  /** The waiting tasks of each room, by key. The first room is the one whose turn is next. */
   const rooms = new Map<string, Map<string, Task>>();
   let size = 0;
   let running: Promise<void> | undefined;
@@ -54,8 +57,8 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
   return {
     /**
      * Adds a task of a room, which replaces a waiting task of the room with the same key. A task that fails temporarily
-     * is repeated. If `ROOM_TASKS_MAX` other tasks of the room are already waiting, or `TASKS_MAX` of all rooms, the
-     * new task is dropped.
+     * is repeated. If `ROOM_TASKS_MAX` other tasks of the room, or `TASKS_MAX` tasks of all rooms, are already waiting,
+     * the new task is dropped.
      */
     add(roomId: string, key: string, task: Task): void {
       if (signal.aborted) return;
@@ -71,7 +74,7 @@ export function createBackground(signal: AbortSignal, onFailure: (error: unknown
       rooms.set(roomId, tasks);
       running ??= Promise.resolve().then(run);
     },
-    /** The turns of posts and tasks. A task with several requests waits for its turn before each of them. */
+    /** The turns of posts and tasks. A task with several requests waits for its turn before each request. */
     ...turns,
     /** Resolves when no task is waiting or running. */
     idle: async () => running,

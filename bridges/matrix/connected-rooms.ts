@@ -156,8 +156,9 @@ export class ConnectedRooms {
   }
 
   /**
-   * Starts the kit's bridge. Resolves once the kit has saved what the last run may have shown without saving it: members
-   * may already have answered it. Rejects like `Bridge.start`, and when the bridge stops.
+   * Starts the kit's bridge. Resolves once the kit has saved the messages that the last run may have shown without
+   * saving them, because members may already have answered them. Rejects like `Bridge.start`, and when the bridge
+   * stops.
    */
   async start(joined: readonly string[]): Promise<void> {
     void this.list.read(this.#signal);
@@ -177,14 +178,14 @@ export class ConnectedRooms {
         if (current !== undefined) {
           this.#keycaps.want({ ...readChatId(current), count: keycapCount(message), cause });
         }
-        // The event before a new question is closed.
+        // The event before the newest one is a closed question, so it has no keycaps.
         if (last !== undefined) this.#keycaps.want({ ...readChatId(last), count: 0, cause });
       }
     }
   }
 }
 
-/** Returns the options of the kit. Their store tells `unsaved` which events it has saved. */
+/** Returns the options of the kit. The store in these options tells `unsaved` which events it has saved. */
 function optionsOf(settings: RoomsParts["settings"], log: Logger, unsaved: UnsavedEvents) {
   const options = kitOptions(settings, log);
   const { messages } = options.store;

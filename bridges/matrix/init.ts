@@ -13,7 +13,7 @@ import type { MATRIX_SETTINGS, MatrixSettings } from "./settings";
 const hasSecret = (answers: Answers, name: string): boolean => name in answers || `${name}_FILE` in answers;
 const hasNoToken = (answers: Answers): boolean => !hasSecret(answers, "MATRIX_ACCESS_TOKEN");
 
-/** The answer to the question about the account that means an access token. */
+/** The answer to the question about the account that selects an access token instead. */
 const NO_USER = "-";
 
 /** The questions and the check of `chat-bridge-matrix init`. */
@@ -28,7 +28,7 @@ export const MATRIX_INIT: BridgeInit<typeof MATRIX_SETTINGS> = {
       name: "MATRIX_USER",
       what: `name of the bridge's account, e.g. games, or ${NO_USER} to use an access token`,
       isNeeded: hasNoToken,
-      // An answer of an earlier round is the default, so an empty answer could not remove it.
+      // If the question is asked again, the earlier answer is the default, so an empty answer could not remove it.
       resolve: async (answer) => (answer === NO_USER ? "" : answer),
     },
     {

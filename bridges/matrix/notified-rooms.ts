@@ -13,7 +13,7 @@ export function createNotifiedRooms(file: StateFile<readonly string[]>, onFailur
     async load(): Promise<void> {
       for (const roomId of (await file.load()) ?? []) told.set(roomId, true);
     },
-    /** Returns true at the first call for a room, also after a restart. */
+    /** Returns true only at the first call for a room, even across restarts. */
     isFirst(roomId: string): boolean {
       if (told.has(roomId)) return false;
       told.set(roomId, true);

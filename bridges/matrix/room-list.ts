@@ -13,7 +13,10 @@ export interface RoomListParts {
 }
 
 const ROOMS_KEPT = 10_000;
-/** Maximum number of rooms whose names and powers are read at the start. Those of other rooms are read when needed. */
+/**
+ * Maximum number of rooms whose names and powers are read at the start. The names and powers of other rooms are read
+ * when needed.
+ */
 const ROOMS_READ = 200;
 
 const MUTED = "the bridge may not send messages here: raise the power level of its account";

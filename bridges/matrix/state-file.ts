@@ -5,12 +5,15 @@ import { readIfThere, replaceDurably } from "chat-bridge-kit/durable-file";
 export type StateFile<T> = ReturnType<typeof stateFile<T>>;
 
 /**
- * A JSON file in the state folder, readable only by the bridge's user. After a crash, the file contains the complete
- * old or the complete new content.
+ * A JSON file in the state folder, readable only by the bridge's user. After a crash, the file contains either the
+ * complete old content or the complete new content.
  */
 export function stateFile<T>(path: string) {
   return {
-    /** Resolves to the saved value; undefined if there is none. Rejects when the file cannot be read or is not JSON. */
+    /**
+     * Resolves to the saved value, or to undefined if there is none. Rejects when the file cannot be read or is not
+     * JSON.
+     */
     async load(): Promise<T | undefined> {
       const text = await readIfThere(path);
       if (text === undefined) return undefined;

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MatrixError } from "./client/matrix-error";
 import { untilAnswered } from "./client/retrying";
 
-/** Maximum wait of a background request for posts that the homeserver limits, ms. Members may wait for its answer. */
+/**
+ * Maximum milliseconds for which a background request waits for rate-limited posts. Members may be waiting for the
+ * answer to the background request.
+ */
 const TURN_WAIT_MAX_MS = 30_000;
 
-/** Lets posts and edits go before background requests while the homeserver limits them. */
+/** Sends posts and edits before background requests while the homeserver limits their rate. */
 export function createTurns(signal: AbortSignal) {
   /** The number of posts and edits that wait because of the homeserver's rate limit. */
   let limited = 0;
@@ -13,8 +16,8 @@ export function createTurns(signal: AbortSignal) {
 
   return {
     /**
-     * Resolves when a background request may be made: once no post or edit waits for the rate limit, and after
-     * `TURN_WAIT_MAX_MS` in any case.
+     * Resolves when a background request may be made: once no post or edit waits for the rate limit, or at the latest
+     * after `TURN_WAIT_MAX_MS`.
      */
     async turn(): Promise<void> {
       if (limited === 0) return;
@@ -22,8 +25,8 @@ export function createTurns(signal: AbortSignal) {
       await sleep(TURN_WAIT_MAX_MS, undefined, { signal: either }).catch(() => undefined);
     },
     /**
-     * Calls `post`, a post or an edit, until the homeserver answers. While the homeserver limits it, background
-     * requests wait: otherwise, they would use up the limit.
+     * Calls `post`, which sends a post or an edit, until the homeserver answers. While the homeserver limits the rate
+     * of `post`, background requests wait, because they would use up the limit.
      */
     async first<T>(post: () => Promise<T>, stop: AbortSignal): Promise<T> {
       let isLimited = false;

@@ -5,7 +5,10 @@ import { startProgram } from "../../test/harness/program";
 
 const root = testFolder();
 
-/** Creates a checkout in which the bridge is not compiled. Its build creates a program that prints `compiled`. */
+/**
+ * Creates a checkout in which the bridge is not compiled. The checkout's build creates a program that prints
+ * `compiled`.
+ */
 function makeCheckout(name: string): string {
   const checkout = mkdtempSync(join(root, "checkout-"));
   const folders = {

@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 /**
- * The chats: `settings` are the settings of the chat's bridge, and `texts` resolves to what a member has seen in the
+ * The chats. `settings` are the settings of a chat's bridge, and `texts` resolves to what a member has seen in the
  * channel.
  */
 const CHATS = {
@@ -131,7 +131,7 @@ describe.each(["irc", "matrix", "xmpp"] as const)("the bridge for %s, in push mo
     const isAccepted = await push(event);
     expect(await killed.exited).toBeNull();
     const next = await start();
-    // The service retries a push without an answer.
+    // The service retries a push that got no answer.
     if (!isAccepted) expect(await push(event)).toBe(true);
     const last = `after ${text}`;
     expect(await push(post(channel(), last))).toBe(true);

@@ -74,7 +74,7 @@ describe("the Matrix bridge", () => {
   const LANES = 8;
   let synapse: TestSynapse;
   let ann: Awaited<ReturnType<TestSynapse["member"]>>;
-  /** The access token of each room's bridge, keyed by room. Each lane has one room with one bridge. */
+  /** The access token of each room's bridge, keyed by room. Each lane tests one bridge in its own room. */
   const tokens = new Map<string, string>();
 
   beforeAll(async () => {
@@ -105,7 +105,7 @@ describe("the Matrix bridge", () => {
       texts = (await ann.messages(room)).map(({ body }) => body);
       return isOver;
     };
-    // The bridge ignores messages that precede its first position in the stream of the homeserver.
+    // The bridge ignores messages that precede its first sync position.
     const isListening = () => hasExited || existsSync(join(settings.STATE_FOLDER, "sync.json"));
     const listening = until("the bridge follows the room, or has exited", isListening);
     const watched = tokens.has(room) ? until("the test is over", watch, Infinity) : undefined;
@@ -125,7 +125,7 @@ describe("the Matrix bridge", () => {
   test("continues after every odd answer", async () => {
     const rooms = [...tokens.keys()];
     const channel = (lane: number) => rooms[lane] ?? "";
-    // If the kit drops a command, the Matrix bridge reports it again and again, until the command is 5 minutes old.
+    // If the kit drops a command, the Matrix bridge repeats the report until the command is 5 minutes old.
     const rows = ODD_ANSWERS.map((row) => (row.send === "wait" ? { ...row, send: "retry" as const } : row));
     const seen = await judge(service, rows, { start: startMatrix, lanes: LANES, channel });
     expect(seen).toEqual(expectedVerdicts(rows));
@@ -178,7 +178,7 @@ describe("the XMPP bridge", () => {
     };
   }
 
-  /** Returns the first answer to a poll of each lane, as a key of the verdicts. */
+  /** Returns, for each lane, the verdicts' key of the first row that answers a poll. */
   function firstPolls(): ReadonlySet<string> {
     const lanes = Array.from({ length: LANES }, (_, lane) =>
       ODD_ANSWERS.filter((_row, index) => index % LANES === lane),
@@ -191,7 +191,8 @@ describe("the XMPP bridge", () => {
   test("continues after every odd answer", async () => {
     const seen = await judge(service, ODD_ANSWERS, { start: startXmpp, lanes: LANES, channel: roomOf });
     const expected = expectedVerdicts(ODD_ANSWERS);
-    // The first page can arrive before the bridge has joined the room. Until then, the kit polls the page again.
+    // The first page can arrive before the bridge has joined the room. Until the bridge has joined, the kit polls the
+    // page again.
     const isFirst = ([what]: [string, string]) => firstPolls().has(what);
     const joined = Object.entries(seen).map((entry): [string, string] =>
       isFirst(entry) && entry[1] === "several retries" ? [entry[0], expected[entry[0]] ?? ""] : entry,

@@ -17,7 +17,7 @@ export const XMPP_INIT: BridgeInit<typeof XMPP_SETTINGS> = {
     { name: "XMPP_ROOMS" },
     {
       name: "XMPP_ALLOW_INVITES",
-      // A bridge without rooms and without invitations would never be in a room.
+      // A bridge without rooms that nobody may invite would never be in a room.
       standard: ({ XMPP_ROOMS: rooms, XMPP_JID: account = "" }) =>
         rooms === undefined ? readJid(account).domain : undefined,
     },
@@ -63,7 +63,7 @@ function waitsFor(inviters: readonly string[]): Finding {
   return {
     is: "note",
     text: `no rooms: the bridge waits for invitations from ${inviters.join(", ").replace(/^\*$/, "everyone")}`,
-    advice: ["a room that hides accounts invites in its own name: add the room or its domain"],
+    advice: ["an invitation from a room that hides accounts names only the room: add the room or its domain"],
   };
 }
 

@@ -1,7 +1,7 @@
-/** Maximum length of a room's JID, because the JID is the id of the channel in the contract. */
+/** Maximum length of a room's JID. The JID is the id of the channel, and the contract limits the id. */
 export const ROOM_JID_MAX = 128;
 
-/** The parts of a JID; "" for a missing part. */
+/** The parts of a JID. A missing part is "". */
 export interface Jid {
   readonly local: string;
   readonly domain: string;
@@ -20,7 +20,7 @@ export function readJid(jid: string): Jid {
   };
 }
 
-/** Returns a JID without the resource. Servers compare the rest without regard to case. */
+/** Returns a JID without the resource. Servers ignore case when they compare such JIDs. */
 export function bareJid(jid: string): string {
   const slash = jid.indexOf("/");
   return (slash === -1 ? jid : jid.slice(0, slash)).toLowerCase();

@@ -19,7 +19,7 @@ export interface WantedRoom {
   readonly password: string | undefined;
 }
 
-/** The settings of the XMPP bridge, besides those of every bridge. */
+/** The settings of the XMPP bridge, in addition to the settings that all bridges share. */
 export const XMPP_SETTINGS = {
   XMPP_JID: jid("account of the bridge, e.g. games@example.org"),
   XMPP_PASSWORD: secret("password of the account"),
@@ -74,7 +74,7 @@ function rooms(what: string, fallback: string): Setting<readonly WantedRoom[]> {
   return { what, fallback, read: (settings, name) => settings.parsed(name, what, parseRooms, fallback) };
 }
 
-/** Reads rooms. The password of a room is the text after the first space. In it, ",," is a comma. */
+/** Reads rooms. The password of a room is the text after the first space. In a password, ",," stands for a comma. */
 function parseRooms(value: string): readonly WantedRoom[] {
   // A setting cannot contain U+0000, so this character can stand for the commas of passwords.
   const entries = value

@@ -17,7 +17,7 @@ export const NS = {
   encryption: "urn:xmpp:eme:0",
 } as const;
 
-/** Characters that XML does not allow. A server closes a stream that contains one. */
+/** Characters that XML does not allow. A server closes a stream that contains such a character. */
 const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
 /** Returns text without the characters that XML does not allow. */
@@ -34,12 +34,12 @@ export interface Outgoing {
   readonly replaces?: string | undefined;
 }
 
-/** Returns a message to everybody in a room. */
+/** Returns the stanza of a message to everybody in a room. */
 export function roomMessage({ id, to, text, replaces }: Outgoing): Element {
   return xml("message", { type: "groupchat", id, to }, ...content(id, text, replaces));
 }
 
-/** Returns a message to one member: to an account, or to an occupant of a room (`isInRoom`). */
+/** Returns the stanza of a message to one member: to an account, or to an occupant of a room (`isInRoom`). */
 export function privateMessage({ id, to, text, replaces }: Outgoing, isInRoom: boolean): Element {
   const mark = isInRoom ? xml("x", { xmlns: NS.mucUser }) : undefined;
   return xml("message", { type: "chat", id, to }, ...content(id, text, replaces), mark);
@@ -80,12 +80,12 @@ export function statusCodes(presence: Element): ReadonlySet<string> {
   return new Set(statuses.map(({ attrs }) => attrs["code"] ?? ""));
 }
 
-/** Returns the id of an occupant that the room gives, which survives changes of the nick: see XEP-0421. */
+/** Returns the occupant id that the room assigns, and that stays the same when the nick changes: see XEP-0421. */
 export function occupantId(stanza: Element): string | undefined {
   return stanza.getChild("occupant-id", NS.occupant)?.attrs["id"];
 }
 
-/** Returns the time at which a delayed message was sent, ms since the epoch; undefined for other messages. */
+/** Returns the time at which a delayed message was sent, in ms since the epoch, or undefined for other messages. */
 export function delayedAtMs(message: Element): number | undefined {
   const delay = message.getChild("delay", NS.delay);
   if (delay === undefined) return undefined;

@@ -95,7 +95,8 @@ class XmppBridge implements RunningBridge {
 
   /** Connects to the service and to the server. Rejects like `Bridge.start`. */
   async start(): Promise<void> {
-    // The kit loads its messages first, so that lines which the bridge has missed find their choices.
+    // The kit loads its messages first, so that the choices of a message are known when the bridge reads the lines that
+    // it missed.
     const started = this.#bridge.start();
     this.#connection.open();
     await started;

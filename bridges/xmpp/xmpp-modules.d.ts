@@ -25,7 +25,7 @@ declare module "ltx" {
 }
 
 declare module "@xmpp/connection-tcp" {
-  /** Sends the elements of a stream over a socket. */
+  /** A connection that sends a stream's elements over a socket. */
   export default class ConnectionTCP {
     Socket: unknown;
     /** The namespace of the stanzas. */
@@ -56,7 +56,7 @@ declare module "@xmpp/client" {
     readonly iqCaller: { request(iq: Element, timeoutMs?: number): Promise<Element> };
     /** Opens the socket. */
     connect(service: string): Promise<unknown>;
-    /** Opens the stream, after which the library logs in. */
+    /** Opens the stream. The library then logs in. */
     open(options: { readonly domain: string }): Promise<unknown>;
     send(element: Element): Promise<void>;
     stop(): Promise<unknown>;

@@ -3,18 +3,18 @@ import { isLoopback } from "../../runtime/settings";
 import { whyNotPublic } from "../../runtime/public-address";
 import { fail, ok, skipped, warn, type Finding } from "./finding";
 
-// The check of the addresses that edges take from proxies. It judges what an edge saw, and does no I/O.
+// Checks whether edges learn their clients' addresses from proxies. The check judges what an edge saw, and does no I/O.
 
 const CHECK = "edge-address";
 const PAGE = "docs/install.md#behind-several-proxies";
 
-/** An address for documentation (RFC 5737), so no client has it. */
+/** An address that is reserved for documentation (RFC 5737), so no real client uses it. */
 export const INVENTED_ADDRESS = "198.51.100.77";
 
 export interface SeenAddresses {
-  /** The address that the edge saw of a request; empty when no core received the request. */
+  /** The client address that the edge saw for a normal request; empty if no core received the request. */
   readonly seen: string;
-  /** The same for a request whose X-Forwarded-For contains `INVENTED_ADDRESS`. */
+  /** The client address that the edge saw for a request whose X-Forwarded-For contains `INVENTED_ADDRESS`. */
   readonly seenInvented: string;
   /** This machine's address on the connection. */
   readonly local: string;
@@ -22,7 +22,10 @@ export interface SeenAddresses {
   readonly remote: string;
 }
 
-/** Judges whether the edge knows the addresses of its clients. The rate limit of an address depends on them. */
+/**
+ * Judges whether the edge knows the addresses of its clients. The rate limit for each address depends on these
+ * addresses.
+ */
 export function judgeAddresses({ seen, seenInvented, local, remote }: SeenAddresses): Finding {
   if (seen === "")
     return skipped(CHECK, "no core that was asked received the request: the edge uses another core");

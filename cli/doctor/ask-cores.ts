@@ -21,11 +21,11 @@ export interface CoreRefusal {
   readonly details: string;
 }
 
-/** What the core at one address answered. */
+/** The answer of the core at one address. */
 export interface AskedCore {
   /** host:port, for people. */
   readonly at: string;
-  /** The answer, or the reason why there is none. */
+  /** The answer, or the reason why core did not answer. */
   readonly answer: CoreAnswer | CoreRefusal;
   /** The TLS handshake with this address; "plain" when neither the command nor core uses TLS. */
   readonly tls: TlsFacts | { readonly failed: string } | "plain";
@@ -37,7 +37,7 @@ export interface CoreAnswer {
   readonly skewMs: number;
 }
 
-/** What any core knows about all workspaces and games; a refusal when the call failed. */
+/** Facts about all workspaces and games, which every core knows. A fact is a refusal if its call failed. */
 export interface SharedFacts {
   readonly groups: readonly FollowGroup[] | CoreRefusal;
   readonly failing: number | CoreRefusal;
@@ -85,7 +85,7 @@ export function createAsker({ token, tls }: CoreConnection, name: string | undef
 
   return {
     readInstallation,
-    /** Reads the installation from one core, and makes a TLS handshake with it. */
+    /** Reads the installation from one core, and makes a TLS handshake with this core. */
     async ask(address: CoreAddress): Promise<AskedCore> {
       const at = addressText(address);
       const shakeHands = () => openTls({ ...address, name: name ?? address.host }, tls, withinMs);
@@ -95,12 +95,12 @@ export function createAsker({ token, tls }: CoreConnection, name: string | undef
       }
       const answer = await readInstallation(address);
       const isUnreached = isRefusal(answer) && answer.code === status.UNAVAILABLE;
-      // Without TLS settings, a handshake that succeeds shows that core expects TLS.
+      // If the command has no TLS settings, a successful handshake shows that core expects TLS.
       const handshake = isUnreached ? await shakeHands() : undefined;
       return { at, answer, tls: handshake === undefined || "failed" in handshake ? "plain" : handshake };
     },
     /**
-     * Returns the address of a probe: empty if this core has not received the probe, and undefined if core does not
+     * Returns the client address of a probe: "" if this core has not received the probe, and undefined if core does not
      * answer. The first call announces the probe.
      */
     async probedAddress(address: CoreAddress, probeId: string): Promise<string | undefined> {

@@ -2,7 +2,10 @@ import { fail, judged, type Finding } from "./finding";
 import type { TlsFacts } from "./open-tls";
 
 const DAY_MS = 86_400_000;
-/** Days before the end of a certificate, and the part of its life. The smaller of the two counts. */
+/**
+ * The time before a certificate expires, in days and as a fraction of its lifetime. The shorter of the two times
+ * counts.
+ */
 const WARN = { days: 21, part: 1 / 3 } as const;
 const FAIL = { days: 3, part: 1 / 10 } as const;
 
@@ -12,7 +15,7 @@ const RENEW = {
 } as const;
 const PAGE = RENEW.page;
 
-/** What to do about a certificate that a client rejects, by OpenSSL's code. */
+/** The fault of a certificate that clients reject, and its fix, keyed by OpenSSL's error code. */
 const FAULTS: Readonly<Record<string, readonly [says: string, fix: string]>> = {
   CERT_HAS_EXPIRED: ["has expired", RENEW.fix],
   CERT_NOT_YET_VALID: ["is not valid yet", "check the clock of this machine, and the certificate"],
@@ -26,7 +29,7 @@ const FAULTS: Readonly<Record<string, readonly [says: string, fix: string]>> = {
   ],
 };
 
-/** Judges the certificates that a server sent. `server` is the server's name, for the words. */
+/** Judges the certificates that a server sent. `server` is the server's name in the finding. */
 export function judgeCertificate(
   check: string,
   server: string,

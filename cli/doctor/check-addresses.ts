@@ -8,12 +8,12 @@ import { addressesOf, hookUrl, probeHttp } from "./probe-http";
 import { lookedUp } from "./within";
 
 const CHECK = "edge-address";
-/** Milliseconds for each of the three steps. */
+/** Time limit of each of the three steps, in milliseconds. */
 const STEP_MS = 3_500;
 
 /**
- * Finds out which client address an edge sees. Announces two random ids to the cores, sends polls with these ids to the
- * address for bridges, and asks the cores for the addresses of the senders.
+ * Finds out which client address an edge sees. Announces two random ids to the cores, and polls the address for bridges
+ * with these ids. Then asks the cores from which addresses the polls came.
  */
 export async function checkAddresses(connection: CoreConnection, base: URL): Promise<Finding> {
   const target = parseCoreTarget(connection.address);
@@ -42,7 +42,7 @@ export async function checkAddresses(connection: CoreConnection, base: URL): Pro
   return judgeAddresses({ seen, seenInvented, local: plainAddress(answer.localAddress), remote });
 }
 
-/** Returns an IPv4 address that is written as IPv6 as IPv4, as an edge does. */
+/** Returns an IPv4-mapped IPv6 address as an IPv4 address, like an edge. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

@@ -16,7 +16,7 @@ import { fail, skipped, type Finding } from "./finding";
 import { judgeRedis } from "./redis-checks";
 import { lookedUp, STEP_MS } from "./within";
 
-/** A shard without a core for this long is a fault: leases move to other cores within 3 seconds. */
+/** Milliseconds after which a shard without a core is a fault. Leases move to other cores within 3 seconds. */
 const SHARDS_WITHIN_MS = 4_000;
 const LOOK_EVERY_MS = 500;
 
@@ -59,7 +59,7 @@ export async function checkCores(
     ...judgeShared(shared, nowMs),
   ];
 
-  /** Asks again while shards move from one core to another. */
+  /** Asks again while shards are moving from one core to another. */
   async function checkShards(): Promise<Finding> {
     const end = performance.now() + SHARDS_WITHIN_MS;
     let found = first?.installation;

@@ -6,14 +6,14 @@ import { fail, skipped, worstOf, type Finding } from "./finding";
 import { addressesOf, below, hookUrl, probeHttp, type Probe, type Probed } from "./probe-http";
 import { lookedUp, STEP_MS } from "./within";
 
-/** Bytes of the header with which a request tests how much the proxy passes on. The contract allows 16 KB for all headers. */
+/** Size in bytes of the header that tests the proxy's size limit. The contract allows 16 KB for all headers. */
 const HEADER_BYTES = 12 * 1_024;
 /** The port at which a browser tries plain HTTP. */
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
 interface Web {
-  /** Base URL, whose path has no slash at the end. */
+  /** Base URL without a slash at the end of the path. */
   readonly url: URL;
   readonly ca: Buffer | undefined;
 }
@@ -26,7 +26,7 @@ export async function checkEdge(web: Web): Promise<readonly Finding[]> {
   const nowMs = Date.now();
   const [small, large, plain] = await Promise.all([
     ask(web, found, "/events", {}),
-    // The large request is for a workspace that does not exist, so core stores nothing of it.
+    // The large request names a workspace that does not exist, so core stores nothing.
     ask(web, found, "", {
       method: "POST",
       body: largestBody(),
@@ -62,7 +62,8 @@ export async function checkDashboard(web: Web): Promise<readonly Finding[]> {
       const probe = { url: session, address, ca: web.ca };
       const [answer, ended] = await Promise.all([
         probeHttp(probe, STEP_MS),
-        // Without a session, the answer only removes the cookie, with the attributes of the cookie of a sign-in.
+        // Without a session, the answer only removes the cookie. The removal has the same attributes as the cookie of a
+        // sign-in.
         probeHttp({ ...probe, method: "DELETE", headers: { "X-Dashboard": "doctor" } }, STEP_MS),
       ]);
       return [
@@ -75,7 +76,7 @@ export async function checkDashboard(web: Web): Promise<readonly Finding[]> {
   return ([0, 1, 2] as const).map((check) => worstOf(each.map((findings) => findings[check])));
 }
 
-/** Judges port 80 of an https address with the usual port. */
+/** Checks port 80 if the address is https with the default port. */
 async function checkPlainHttp({ url }: Web, addresses: readonly string[]): Promise<Finding> {
   if (url.protocol !== "https:") return skipped("edge-http", "the address has no TLS");
   if (url.port !== "" && url.port !== String(HTTPS_PORT)) {
@@ -90,7 +91,7 @@ async function checkPlainHttp({ url }: Web, addresses: readonly string[]): Promi
   return worstOf(answers.map((answer) => judgePlainHttp(host, answer)));
 }
 
-/** Sends one request to the path of a workspace that does not exist, at each address. */
+/** Sends one request for a workspace that does not exist to each address. */
 function ask(
   { url, ca }: Web,
   addresses: readonly string[],
@@ -117,7 +118,7 @@ async function findAddresses(check: string, url: URL): Promise<readonly string[]
   }
 }
 
-/** Returns a body of JSON with the most bytes that the contract allows. */
+/** Returns a JSON body of the maximum size that the contract allows. */
 function largestBody(): Uint8Array {
   const frame = JSON.stringify({ text: "" });
   return Buffer.from(JSON.stringify({ text: "x".repeat(BODY_MAX_BYTES - frame.length) }));

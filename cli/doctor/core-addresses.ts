@@ -7,15 +7,17 @@ export interface CoreAddress {
   readonly port: number;
 }
 
-/** What CORE_ADDRESS names: addresses, or a name that stands for some. */
+/** The value of CORE_ADDRESS: either addresses, or a name that resolves to addresses. */
 export interface CoreTarget {
-  /** The name that the certificate of core must have; undefined when CORE_ADDRESS contains only addresses. */
+  /** The name that core's certificate must contain; undefined if CORE_ADDRESS contains only addresses. */
   readonly name: string | undefined;
   /** Rejects when the name cannot be looked up. */
   addresses(): Promise<readonly CoreAddress[]>;
 }
 
-/** Addresses of one name that are asked. A name with more addresses is not one of core's. */
+/**
+ * Maximum number of addresses of a name to which doctor connects. A name with more addresses cannot be a name of core.
+ */
 export const ADDRESSES_MAX = 16;
 
 /** Parses a gRPC target in one of the forms that CORE_ADDRESS allows. */

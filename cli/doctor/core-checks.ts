@@ -6,7 +6,7 @@ import { judgeCertificate } from "./certificates";
 import { judgeClock } from "./clocks";
 import { counted, fail, judged, ok, skipped, warn, worstOf, type Finding } from "./finding";
 
-// The checks of all cores. They judge what the cores answered, and do no I/O.
+// The checks of all cores. These checks judge what the cores answered, and do no I/O.
 
 /** A core that answered. */
 interface AnsweredCore extends CoreAnswer {
@@ -17,7 +17,7 @@ export function answeredCores(asked: readonly AskedCore[]): readonly AnsweredCor
   return asked.flatMap(({ at, answer }) => (isRefusal(answer) ? [] : [{ at, ...answer }]));
 }
 
-/** Judges whether every core answers: one line for each core that does not. */
+/** Judges whether every core answers. Returns one finding for each core that does not answer. */
 export function judgeReach(asked: readonly AskedCore[]): readonly Finding[] {
   const faults = asked.flatMap((each) => (isRefusal(each.answer) ? [judgeRefusal(each, each.answer)] : []));
   if (faults.length > 0) return faults;
@@ -77,7 +77,7 @@ export function judgeCoreTls(asked: readonly AskedCore[], nowMs: number): Findin
   );
 }
 
-/** Judges what each core says about itself, and what the cores must have in common. */
+/** Judges what each core reports about itself, and whether the cores agree where they must. */
 export function judgeCores(cores: readonly AnsweredCore[], ownVersion: string): readonly Finding[] {
   return [
     judgeVersions(cores, ownVersion),
@@ -93,7 +93,7 @@ export function judgeCores(cores: readonly AnsweredCore[], ownVersion: string): 
   ];
 }
 
-/** The version of a command that runs from its sources. */
+/** The version that a command reports when it runs from its sources. */
 const FROM_SOURCES = "unknown";
 
 function judgeVersions(cores: readonly AnsweredCore[], ownVersion: string): Finding {
@@ -126,7 +126,7 @@ function judgeFormats(cores: readonly AnsweredCore[]): Finding {
   });
 }
 
-/** Compares the number of cores that share the shards with the number that answered. */
+/** Compares the number of cores that share the shards with the number of cores that answered. */
 function judgeCount(cores: readonly AnsweredCore[]): Finding {
   const live = Math.max(...cores.map(({ installation }) => installation.cores));
   if (live > cores.length) {
@@ -181,7 +181,7 @@ function judgeTokens(cores: readonly AnsweredCore[]): Finding {
   );
 }
 
-/** A network with at most this many fixed bits contains too much to be allowed. */
+/** A network whose prefix has at most this many bits contains too many addresses to be allowed. */
 const BROAD_BITS = { v4: 7, v6: 6 } as const;
 
 function judgePushAllow(cores: readonly AnsweredCore[]): Finding {
@@ -226,7 +226,7 @@ export function judgeShards({ shards, freeShards }: GetInstallationResponse): Fi
 
 const HOUR_MS = 3_600_000;
 
-/** Judges the age of the last backup, and whether a later one failed. */
+/** Judges the age of the last backup, and whether a later backup failed. */
 export function judgeBackup(
   { backupAt, backupFailedAt }: Pick<GetInstallationResponse, "backupAt" | "backupFailedAt">,
   nowMs: number,
@@ -245,7 +245,7 @@ export function judgeBackup(
   return judged("backup", hours > 2 * everyHours ? "warn" : "ok", says, advice);
 }
 
-/** The group of `tail events`. It may fall behind: nobody loses anything. */
+/** The group of `tail events`. This group may fall behind, because no game depends on it. */
 const TAIL = /^chat-bridge-tail$/;
 const BEHIND = { warnMs: 60_000, failMs: 12 * HOUR_MS } as const;
 

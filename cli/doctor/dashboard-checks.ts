@@ -2,9 +2,9 @@ import { isLoopback } from "../../kit/check/http-client";
 import { fail, ok, skipped, type Finding } from "./finding";
 import type { Probed } from "./probe-http";
 
-// The checks of the dashboard. They judge what a server answered, and do no I/O.
+// The checks of the dashboard. These checks judge what a server answered, and do no I/O.
 
-/** The header that every answer of the dashboard's API has. */
+/** A header that every response of the dashboard's API contains. */
 const OWN_HEADER = "x-dashboard-script";
 const PAGE = "docs/doctor.md#dashboard";
 
@@ -24,7 +24,7 @@ export function judgeDashboard(url: URL, answer: Probed): Finding {
   });
 }
 
-/** Judges the cookie with which the dashboard ends a session. A cookie of a sign-in has the same attributes. */
+/** Judges the cookie with which the dashboard ends a session. The cookie of a sign-in has the same attributes. */
 export function judgeCookie(url: URL, answer: Probed): Finding {
   const check = "dashboard-cookie";
   if ("failed" in answer || answer.headers[OWN_HEADER] === undefined) {

@@ -98,7 +98,7 @@ function summary(findings: readonly Finding[]): string {
   return `${findings.length} checks: ${parts.map((result) => `${count(result)} ${result}`).join(", ")}`;
 }
 
-/** Returns the URL in the first of these variables that is set. Throws a `CliFailure`. */
+/** Returns the URL from the first of these environment variables that is set. Throws a `CliFailure`. */
 function urlFrom(environment: Cli["environment"], ...names: readonly string[]): URL | undefined {
   const name = names.find((each) => environment[each]);
   if (name === undefined) return undefined;

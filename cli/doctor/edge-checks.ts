@@ -5,10 +5,10 @@ import { judgeClock, leastSkewMs } from "./clocks";
 import { fail, ok, skipped, warn, type Finding } from "./finding";
 import type { HttpAnswer, Probed } from "./probe-http";
 
-// The checks of the address for bridges. They judge what a server answered, and do no I/O.
+// The checks of the address for bridges. These checks judge what a server answered, and do no I/O.
 
 const PAGE = "docs/doctor.md#edge";
-/** Characters of a foreign answer's header that a line shows. */
+/** Maximum number of characters that a finding shows of a header from an unknown server. */
 const SHOWN_MAX = 60;
 
 /** Judges the answer to an unsigned request for a workspace that does not exist. `at` names the server. */
@@ -56,7 +56,10 @@ export function judgeEdgeAnswer(at: string, answer: Probed): Finding {
   });
 }
 
-/** Judges the answer to the largest request that the contract allows: `judgeEdgeAnswer` has accepted a small one. */
+/**
+ * Judges the answer to the largest request that the contract allows. `judgeEdgeAnswer` has already accepted the answer
+ * to a small request.
+ */
 export function judgeSizes(at: string, answer: Probed): Finding {
   const advice = {
     fix: "raise the proxy's limits: 64 KB for a body, and 16 KB for all headers",
@@ -111,7 +114,7 @@ export function judgeWebClock(at: string, answer: Probed): Finding {
   );
 }
 
-/** Judges what plain HTTP answers beside an https address. */
+/** Judges what the server of an https address answers over plain HTTP. */
 export function judgePlainHttp(host: string, answer: Probed): Finding {
   const advice = {
     fix: "let the proxy redirect to https, or close the port",
@@ -125,7 +128,7 @@ export function judgePlainHttp(host: string, answer: Probed): Finding {
   return warn("edge-http", `an edge answers at http://${host} without TLS too`, advice);
 }
 
-/** Returns the message of an answer in the form of the contract's errors; undefined for any other answer. */
+/** Returns the message of an answer that has the form of the contract's errors, or undefined for any other answer. */
 function contractMessage({ status, body }: HttpAnswer): string | undefined {
   try {
     const parsed = JSON.parse(body) as { readonly statusCode?: unknown; readonly message?: unknown } | null;

@@ -1,16 +1,16 @@
-/** What a check found. A check that cannot run is skipped. */
+/** The result of a check. A check that cannot run is skipped. */
 export type Result = "ok" | "warn" | "fail" | "skipped";
 
-/** The result of one check, for one line of output. */
+/** A check's result and its explanation, which are one line of output. */
 export interface Finding {
   /** The name of the check, e.g. "redis-memory". */
   readonly check: string;
   readonly result: Result;
-  /** What the check found, or why it is skipped. */
+  /** The facts that the check found, or why the check is skipped. */
   readonly says: string;
-  /** What to do; undefined unless the result is "warn" or "fail". */
+  /** Advice on what to do; undefined unless the result is "warn" or "fail". */
   readonly fix?: string;
-  /** The page of the documentation, with its heading; undefined unless the result is "warn" or "fail". */
+  /** The documentation page and heading that explain the fault; undefined unless the result is "warn" or "fail". */
   readonly page?: string;
 }
 
@@ -36,13 +36,16 @@ export function fail(check: string, says: string, advice: Advice): Finding {
   return { check, result: "fail", says, ...advice };
 }
 
-/** The thresholds of a measured value: it fails from `fail` on, and warns from `warn` on. */
+/**
+ * The thresholds of a measured value. The check fails if the value is at least `fail`, and warns if it is at least
+ * `warn`.
+ */
 export interface Thresholds {
   readonly warn: number;
   readonly fail: number;
 }
 
-/** Returns the result for a value that is worse the larger it is. */
+/** Returns the result for a value that is worse if it is larger. */
 export function levelOf(
   value: number,
   { warn: warnFrom, fail: failFrom }: Thresholds,
@@ -51,7 +54,7 @@ export function levelOf(
   return value >= warnFrom ? "warn" : "ok";
 }
 
-/** Returns a finding with one of the three results. The advice counts only for a fault. */
+/** Returns a finding with one of the three results. The advice is ignored if the result is "ok". */
 export function judged(check: string, result: "ok" | "warn" | "fail", says: string, advice: Advice): Finding {
   return result === "ok" ? ok(check, says) : { check, result, says, ...advice };
 }

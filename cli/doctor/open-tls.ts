@@ -10,22 +10,29 @@ export interface SentCertificate {
   readonly toMs: number;
 }
 
-/** The certificates of a server, its own first, and OpenSSL's code for the reason why a client rejects them. */
+/**
+ * A server's certificate chain, beginning with the server's own certificate, and OpenSSL's error code if a client
+ * rejects the chain.
+ */
 export interface TlsFacts {
   readonly certificates: readonly SentCertificate[];
   readonly fault: string | undefined;
 }
 
-/** A chain is never this long. A certificate that issued itself ends the chain. */
+/** Maximum number of certificates that are read; real chains are shorter. A self-signed certificate ends the chain. */
 const CHAIN_MAX = 10;
 
-/** Returns what a server sent during the handshake. The socket must have been made without `rejectUnauthorized`. */
+/**
+ * Returns the certificates that a server sent in the handshake. The socket must have been created with
+ * `rejectUnauthorized: false`.
+ */
 export function tlsFactsOf(socket: TLSSocket): TlsFacts {
   const found: SentCertificate[] = [];
   let at: PeerCertificate | undefined = socket.getPeerCertificate(true);
   while (at?.valid_to !== undefined && found.length < CHAIN_MAX) {
     const issuer = issuerOf(at);
-    // Nobody checks the dates of an authority that the client trusts by itself, except those of the server's own.
+    // Clients do not check the dates of a self-signed authority, so it is left out, unless it is the server's own
+    // certificate.
     if (issuer !== undefined || found.length === 0) {
       found.push({
         names: (at.subjectaltname ?? "").slice(0, 200),
@@ -54,11 +61,11 @@ function codeOf(error: unknown): string {
 export interface TlsTarget {
   readonly host: string;
   readonly port: number;
-  /** The name that the certificate must have. */
+  /** The name that the certificate must contain. */
   readonly name: string;
 }
 
-/** Makes a TLS handshake as a client of core does. Resolves with the reason if the handshake fails. */
+/** Makes a TLS handshake like a client of core. If the handshake fails, resolves to the reason. */
 export function openTls(
   { host, port, name }: TlsTarget,
   tls: ClientTls | undefined,
@@ -68,7 +75,7 @@ export function openTls(
     const socket = connect({
       host,
       port,
-      // A server name must not be an address.
+      // The server name (SNI) of a TLS handshake must not be an address.
       ...(isIP(name) === 0 && { servername: name }),
       ca: tls?.ca,
       cert: tls?.cert,

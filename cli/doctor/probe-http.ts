@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { rootCertificates, TLSSocket } from "node:tls";
 import { tlsFactsOf, type TlsFacts } from "./open-tls";
 
-/** Bytes of an answer that are read. The answers of the service to these requests are much shorter. */
+/** Maximum number of bytes of an answer that are read. The service's answers to these requests are much shorter. */
 const ANSWER_MAX_BYTES = 64 * 1_024;
 /** Addresses of one name that are asked. */
 export const WEB_ADDRESSES_MAX = 8;
@@ -21,7 +21,7 @@ export interface Probe {
   readonly ca?: Buffer | undefined;
 }
 
-/** An answer, or how far the connection got: "connect" also means that the TLS handshake failed. */
+/** An answer, or the reason why there is none, with an error code. */
 export type Probed = HttpAnswer | { readonly failed: string; readonly code: string };
 
 export interface HttpAnswer {
@@ -55,8 +55,8 @@ export function hookUrl(base: URL, workspaceId: string, path: string): URL {
 }
 
 /**
- * Sends one request to one address, and follows no redirect. The certificate is not a reason to fail: `tls` says what
- * is wrong with it. So a request must not contain a secret.
+ * Sends one request to one address, and follows no redirect. An invalid certificate does not stop the request: `tls`
+ * says why it is invalid. So the request must not contain a secret.
  */
 export function probeHttp(probe: Probe, withinMs: number): Promise<Probed> {
   const { url, address, method = "GET", headers = {}, body, ca } = probe;
@@ -73,7 +73,7 @@ export function probeHttp(probe: Probe, withinMs: number): Promise<Probed> {
       method,
       headers: { Host: url.host, ...headers, ...(body && { "Content-Length": String(body.length) }) },
       agent: false,
-      // The certificate must have the name in the URL, although the connection is to an address.
+      // The certificate must contain the name from the URL, although the request connects to an address.
       ...(isTls && { servername: isIP(host) === 0 ? host : "", rejectUnauthorized: false }),
       ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
     });

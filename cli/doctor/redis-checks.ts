@@ -6,14 +6,14 @@ import type {
 } from "../../proto/gen/chatbridge/v1/installation";
 import { fail, judged, levelOf, ok, skipped, warn, worstOf, type Finding } from "./finding";
 
-// The checks of Redis. They judge what a core reported, and do no I/O.
+// The checks of Redis. These checks judge what a core reported, and do no I/O.
 
 const PAGE = "docs/redis.md";
-/** Parts of the memory that Redis may use. */
+/** Thresholds for the used fraction of the memory that Redis may use. */
 const MEMORY = { warn: 0.8, fail: 0.95 } as const;
 const MB = 1_048_576;
 
-/** Judges all Redis masters. Each check has one line: the worst result of all masters. */
+/** Judges all Redis masters. Each check returns one finding: the worst result of all masters. */
 export function judgeRedis({ masters, waitReplicas }: GetInstallationResponse): readonly Finding[] {
   if (masters.length === 0) {
     const why = "the Redis user of core may run neither INFO nor CONFIG GET";
@@ -111,7 +111,7 @@ function judgeMemory(server: string, { usedBytes, maxBytes, maxIsAssumed }: Redi
   });
 }
 
-/** Judges the results of the last writes to disk. */
+/** Judges whether Redis's last writes to disk succeeded. */
 function judgeDisk(server: string, { fileWrite, fileRewrite, fileBytes, snapshot }: RedisInfo): Finding {
   const failed = [
     fileWrite === "err" ? "write its append-only file" : "",

@@ -5,7 +5,7 @@ const ADVICE = { fix: "chmod 600", page: "docs/doctor.md#token-file" } as const;
 const OTHERS_WRITE = 0o022;
 const ALL_READ = 0o004;
 
-/** Judges who may read the file with the token of this command. */
+/** Judges whether other users may read the file with this command's token. */
 export async function checkTokenFile(path: string | undefined): Promise<Finding> {
   if (path === undefined) return ok("token-file", "the token is in CORE_TOKEN");
   if (process.platform === "win32") return skipped("token-file", "Windows has other permissions");

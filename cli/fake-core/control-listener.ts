@@ -39,9 +39,9 @@ function guard(app: FastifyInstance, hosts: readonly string[]): void {
   const known = ["localhost", ...hosts.map((host) => host.toLowerCase())];
   app.addHook("onRequest", async (request) => {
     const { origin, "sec-fetch-site": site = "none" } = request.headers;
-    // A request with HTTP/1.0 may contain no host.
+    // An HTTP/1.0 request may have no Host header.
     const host = (request.hostname ?? "").replace(/^\[(.*)\]$/, "$1").toLowerCase();
-    // This check prevents DNS rebinding, with which a page could send requests without a foreign origin.
+    // This check prevents DNS rebinding, by which a web page could send requests that do not have a foreign origin.
     if (isIP(host) === 0 && !known.includes(host)) {
       throw new Refused(
         403,
@@ -60,7 +60,7 @@ function guard(app: FastifyInstance, hosts: readonly string[]): void {
   });
 }
 
-/** Reads every body as JSON, so that callers need no Content-Type. */
+/** Parses every body as JSON, so that callers need not send a Content-Type. */
 function readJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => {

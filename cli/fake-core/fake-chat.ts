@@ -15,15 +15,15 @@ import { ShiftedClock } from "./shifted-clock";
 
 /** Maximum number of workspaces. */
 const WORKSPACES_MAX = 1_000;
-/** Maximum number of messages whose positions are known. The oldest are forgotten when there are more. */
+/** Maximum number of messages whose positions are stored. Beyond this number, the oldest positions are removed. */
 const POSITIONS_MAX = 20_000;
-/** Maximum number of calls that wait for something at the same time. */
+/** Maximum number of calls that wait at the same time. */
 const WAITING_MAX = 500;
 /** Maximum length of a wait in seconds. */
 export const WAIT_MAX_SECONDS = 60;
 const ROOM = "room";
 
-/** Where a member acts. The defaults are the first workspace and the channel "room". */
+/** The workspace and channel in which a member acts. The defaults are the first workspace and the channel "room". */
 export interface ActsIn {
   readonly workspace?: string | undefined;
   readonly channel?: string | undefined;
@@ -31,15 +31,15 @@ export interface ActsIn {
   readonly name?: string | undefined;
 }
 
-/** Which messages to return; by default, all messages. */
+/** A filter for messages. An empty filter selects all messages. */
 export interface MessageFilter {
   readonly workspace?: string | undefined;
-  /** A channel; or "dm:" and the id of a member. */
+  /** A channel id, or "dm:" and the id of a member. */
   readonly place?: string | undefined;
-  /** The member who sees the messages. */
+  /** Only messages that this member sees. */
   readonly member?: string | undefined;
   readonly contains?: string | undefined;
-  /** Only messages that were shown or edited after this position. */
+  /** Only messages that were shown or edited after this position in the sequence of shown messages. */
   readonly after?: number | undefined;
 }
 
@@ -85,7 +85,7 @@ export class FakeChat {
     this.changed();
   }
 
-  /** Publishes the events of a game. Throws `CoreUnavailable`. */
+  /** Publishes an event of a game. Throws `CoreUnavailable`. */
   publish(event: OutboundEvent): PublishResult[] {
     const updated = event.content?.$case === "messageUpdate" ? event.content.value.message?.id : undefined;
     const before = this.core.workspace(event.workspaceId)?.find(updated ?? "");
@@ -95,7 +95,7 @@ export class FakeChat {
       const { messageId } = outcome.value;
       const workspace = this.core.workspace(event.workspaceId);
       const message = workspace?.find(messageId);
-      // The chat ignores an invalid update, which the report contains.
+      // The chat ignores an invalid update. The report lists the update.
       if (workspace === undefined || message === undefined || message === before) continue;
       this.#positions.delete(messageId);
       this.#positions.set(messageId, ++this.#position);
@@ -107,7 +107,10 @@ export class FakeChat {
     return results;
   }
 
-  /** A text that begins with "/" is a command; "/play dice" is the same as "/dice", because bridges have one command. */
+  /**
+   * Types a text in a channel. A text that begins with "/" is a command. "/play dice" is the same as "/dice", because
+   * bridges have one command.
+   */
   types(member: string, text: string, where: ActsIn = {}): void {
     const { channel = ROOM } = where;
     if (!text.startsWith("/")) return this.#say({ member, text, channel, where });
@@ -115,7 +118,7 @@ export class FakeChat {
     this.#report(member, channel, { $case: "command", value: { text: command.trim() } }, where);
   }
 
-  /** Types in the direct conversation of a member and the game. */
+  /** Types a text in the direct conversation between a member and the game. */
   dms(member: string, text: string, where: ActsIn = {}): void {
     if (text.startsWith("/")) {
       throw new Refused(
@@ -141,8 +144,8 @@ export class FakeChat {
   }
 
   /**
-   * Presses the button with the label: on the message with the id, or else on the newest message that has such a button
-   * and that the member sees.
+   * Presses the button with the label on the message `messageId`. Without `messageId`, presses it on the newest message
+   * that shows the member such a button.
    */
   presses(member: string, label: string, where: ActsIn = {}, messageId?: string): void {
     const seen = this.#seenBy(member, where);
@@ -161,7 +164,7 @@ export class FakeChat {
     throw new Refused(409, noButton(member, label, choice, messageId));
   }
 
-  /** Presses a button with any action on any message, as a forged or an outdated button does. */
+  /** Presses a button with any action on any message, to simulate a forged or an outdated button. */
   pressesAction(member: string, messageId: string, action: string, where: ActsIn = {}): void {
     const { channel = ROOM } = where;
     const place = this.#workspace(where.workspace).find(messageId)?.place ?? channel;
@@ -206,12 +209,15 @@ export class FakeChat {
     this.changed();
   }
 
-  /** Must be called after each change that can end a wait. */
+  /** Checks all waits again. Must be called after each change that can end a wait. */
   changed(): void {
     for (const check of this.#waiting) check();
   }
 
-  /** Waits until `condition` holds. Resolves to false after `seconds`, or when `signal` is aborted. */
+  /**
+   * Waits until `condition` holds. Resolves to true once it holds, and to false after `seconds` or when `signal` is
+   * aborted.
+   */
   async until(condition: () => boolean, seconds: number, signal?: AbortSignal): Promise<boolean> {
     if (condition()) return true;
     if (seconds <= 0) return false;
@@ -313,7 +319,7 @@ const ADVANCE_MAX_MS = 30 * 86_400_000;
 
 const idOf = (member: string): string => member.toLowerCase();
 
-/** Returns the display name of a member: the name as it was typed, with a capital letter. */
+/** Returns a member's display name: the typed name with a capital first letter. */
 const nameOf = (member: string): string => {
   const [first = "", ...rest] = member;
   return `${first.toUpperCase()}${rest.join("")}`;

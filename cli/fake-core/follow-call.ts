@@ -8,7 +8,7 @@ import type { FakeChat } from "./fake-chat";
 
 type Call = ServerDuplexStream<Decoded<FollowRequest>, FollowResponse>;
 
-/** Maximum number of streams of a group, as in core. */
+/** Maximum number of streams per group, as in core. */
 const STREAMS_MAX = 64;
 
 /** Returns the handler of `GameService.Follow`. */

@@ -46,7 +46,7 @@ export async function listenForGames(
   const health = createHealthService({ whyNotReady: async () => undefined, isStopping: () => false }, report);
   server.addService(HEALTH_METHODS, health);
   addReflection(server);
-  // gRPC's own listener does not limit its connections.
+  // gRPC's own listener cannot limit the number of connections.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
@@ -61,7 +61,7 @@ export async function listenForGames(
     port: (listener.address() as AddressInfo).port,
     close(): void {
       listener.close();
-      // gRPC does not close all injected connections.
+      // gRPC does not close all connections that were injected.
       for (const socket of sockets) socket.destroySoon();
       server.forceShutdown();
     },
@@ -88,7 +88,7 @@ function publish(chat: FakeChat, request: Decoded<EventsRequest>): PublishEvents
 /** Services that need no token, because probes cannot send one. */
 const OPEN = ["grpc.health.v1.Health"];
 
-/** Rejects calls without a bearer token, and calls with another token than `token` if there is one. */
+/** Rejects calls without a bearer token. If `token` is set, also rejects calls with another token. */
 function createTokenCheck(token: string | undefined): ServerInterceptor {
   const details =
     token === undefined

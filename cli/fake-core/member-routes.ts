@@ -4,7 +4,7 @@ import { listMessages, messageJson } from "./message-lines";
 import { Refused } from "./refused";
 import { closedSignal, COUNT, fields, NAME, readWait, TEXT, WAIT } from "./routes";
 
-/** Maximum number of messages in an answer: the newest. */
+/** Maximum number of messages in an answer. Only the newest messages are returned. */
 const MESSAGES_MAX = 1_000;
 const WHERE = { workspace: NAME, channel: NAME, name: NAME };
 
@@ -12,7 +12,7 @@ type Acts<Body> = { Params: { member: string }; Body: Body & ActsIn };
 interface Press {
   readonly label?: string;
   readonly messageId?: string;
-  /** Of a forged or outdated button. */
+  /** The action of a forged or outdated button. */
   readonly action?: string;
 }
 interface Query extends Omit<MessageFilter, "after"> {

@@ -1,10 +1,10 @@
 import type { ShownMessage } from "../../kit/game/testing/memory-core";
 
-/** A message, and where and when it was shown. */
+/** A message, its workspace, and the position at which it was shown. */
 export interface PlacedMessage {
   readonly workspace: string;
   readonly message: ShownMessage;
-  /** The position at which the newest version was shown. */
+  /** The position at which the newest version of the message was shown. */
   readonly position: number;
   readonly isExpired: boolean;
 }
@@ -22,7 +22,7 @@ export function messageLine({ place, to, content, awaitsReply, updates }: ShownM
   return `${where}: ${parts.filter((part) => part !== "").join("   ")}${awaitsReply ? "   (awaits a reply)" : ""}`;
 }
 
-/** Returns the newest messages as text for an error, oldest first. */
+/** Returns the newest messages as text for an error message, oldest first. */
 export function listMessages(messages: readonly ShownMessage[]): string {
   if (messages.length === 0) return "the chat shows no messages";
   const listed = messages.slice(-LISTED_MAX);
@@ -30,7 +30,7 @@ export function listMessages(messages: readonly ShownMessage[]): string {
   return `the chat shows these ${which}:\n${listed.map((message) => `  ${messageLine(message)}`).join("\n")}`;
 }
 
-/** Returns the error for a button that a member does not see on the messages. */
+/** Returns the error message for a button that is on none of the messages that the member sees. */
 export function noButton(
   member: string,
   label: string,

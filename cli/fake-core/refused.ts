@@ -1,4 +1,7 @@
-/** A command that cannot be run. The message contains advice. `status` is the HTTP status of the answer. */
+/**
+ * An error for a request or command that cannot be carried out. The message contains advice. `status` is the HTTP
+ * status of the answer.
+ */
 export class Refused extends Error {
   override readonly name = "Refused";
   constructor(

@@ -2,7 +2,7 @@ import type { FastifyReply } from "fastify";
 import { WAIT_MAX_SECONDS } from "./fake-chat";
 import { Refused } from "./refused";
 
-/** Returns the options of a route whose body or query has only the given properties. */
+/** Returns the options of a route whose body or query may have only the given properties. */
 export function fields(
   part: "body" | "querystring",
   properties: Readonly<Record<string, object>>,
@@ -15,10 +15,10 @@ export const TEXT = { type: "string", maxLength: 8_000 } as const;
 export const NAME = { type: "string", minLength: 1, maxLength: 200 } as const;
 export const COUNT = { type: "string", pattern: "^[0-9]{1,15}$" } as const;
 
-/** A wait in seconds, with fractions. */
+/** A wait in seconds, optionally with decimals. */
 export const WAIT = { type: "string", pattern: "^[0-9]{1,3}([.][0-9]{1,3})?$" } as const;
 
-/** Returns the length of a wait in seconds. Throws `Refused` if it is too long. */
+/** Returns the length of a wait in seconds. Throws `Refused` if the wait is too long. */
 export function readWait(wait: string | undefined): number {
   const seconds = Number(wait ?? 0);
   if (seconds <= WAIT_MAX_SECONDS) return seconds;

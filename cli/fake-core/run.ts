@@ -86,7 +86,7 @@ function acted({ terminal, options }: Cli, chat: FakeChat, interrupted: AbortSig
   });
 }
 
-/** Prints what the chat shows, and the first finding of each kind. */
+/** Prints each message that the chat shows, and the first finding of each kind. */
 function createPrinter(cli: Cli, isQuiet: boolean) {
   const seen = new Set<string>();
   return {

@@ -4,10 +4,10 @@ import { domainToASCII } from "node:url";
 export const PROXIES = ["caddy", "nginx", "none"] as const;
 export type Proxy = (typeof PROXIES)[number];
 
-/** Where the certificates of the proxy come from. */
+/** The source of the proxy's certificates. */
 export type Certificates =
   | { readonly kind: "letsencrypt" }
-  /** Caddy's own authority, which no browser trusts. */
+  /** Certificates of Caddy's own authority, which no browser trusts. */
   | { readonly kind: "internal" }
   | { readonly kind: "files"; readonly chain: string; readonly key: string };
 
@@ -21,9 +21,9 @@ export interface SetupAnswers {
   readonly certificates: Certificates;
   /** URL of the mail server; undefined if core logs emails instead of sending them. */
   readonly smtpUrl: string | undefined;
-  /** Sender of emails; set if and only if `smtpUrl` is. */
+  /** Sender address of emails; set if and only if `smtpUrl` is set. */
   readonly mailFrom: string | undefined;
-  /** Megabytes of data that Redis may hold. */
+  /** Maximum size of the data in Redis, in megabytes. */
   readonly redisMegabytes: number;
   readonly redisPort: number;
   /** Names of the games that get a token. */
@@ -36,10 +36,11 @@ const NAME_FORM = /^[A-Za-z0-9._-]{1,64}$/;
 const GAMES_MAX = 50;
 export const REDIS_MIN_MEGABYTES = 64;
 const REDIS_MAX_MEGABYTES = 1_048_576;
-/** Characters that a settings file can contain in single quotes, for systemd and for Node. */
+/** Characters that both systemd and Node accept in a single-quoted value of a settings file. */
 const STORABLE = /^[\x21-\x26\x28-\x7e]+$/;
 
-// Each of these functions returns the value of an answer, or throws an `Error` that says what is invalid.
+// Each of the following functions parses an answer. It returns the value, or throws an `Error` that says what is
+// invalid.
 
 export function parseHost(text: string): string {
   const name = domainToASCII(text.trim()).toLowerCase();
@@ -111,16 +112,16 @@ export function parseGames(text: string): readonly string[] {
 }
 
 /**
- * Returns the default of `redisMegabytes` for a machine: a quarter of its memory, because Redis can need twice its data, and
- * core and the edge need up to 1.8 GB. The files of Redis need up to four times the data, and backups need more. So the
- * default is at most a sixteenth of the free disk.
+ * Returns the default of `redisMegabytes`: a quarter of the machine's memory, but at most a sixteenth of its free disk
+ * space. Redis can need twice the size of its data in memory, and core and the edge need up to 1.8 GB. On disk, the
+ * files of Redis need up to four times the size of the data, and backups need more.
  */
 export function standardMegabytes(memoryBytes: number, diskBytes: number): number {
   const megabytes = Math.min(memoryBytes / 4, diskBytes / 16) / 1_048_576;
   return Math.max(REDIS_MIN_MEGABYTES, Math.floor(megabytes / 64) * 64);
 }
 
-/** Returns the default of `dashboard`: the host name of the edge with another first label. */
+/** Returns the default of `dashboard`: the edge's host name with a different first label. */
 export function standardDashboard(hooks: string): string {
   const [, domain = ""] = /^[^.]+\.(.+\..+)$/.exec(hooks) ?? [];
   return `dashboard.${domain || hooks}`;

@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 /** Maximum size in bytes of an existing file that `setup` reads. */
 const FILE_MAX_BYTES = 1_048_576;
 
-/** Reads the existing files of a machine, whose root is the folder `root`. */
+/** Reads the existing files of a machine whose root folder is `root`. */
 export class KnownFiles {
   constructor(readonly root: string) {}
 
@@ -14,12 +14,12 @@ export class KnownFiles {
     return join(this.root, path);
   }
 
-  /** Returns the text of a file; undefined if the file does not exist. */
+  /** Returns the text of a file, or undefined if the file does not exist. */
   read(path: string): string | undefined {
     const located = this.locate(path);
     try {
       const stats = statSync(located);
-      // The user redis owns one of the folders, and could put a link to a pipe or a device there.
+      // The user `redis` owns one of the folders, and could put a link to a pipe or a device into it.
       if (!stats.isFile()) throw new Error(`${located} is not a file: remove it, and run setup again`);
       if (stats.size > FILE_MAX_BYTES) throw new Error(`${located} is larger than 1 MB`);
       return readFileSync(located, "utf8");
@@ -30,7 +30,7 @@ export class KnownFiles {
     }
   }
 
-  /** Returns the settings in a file; an empty object if the file does not exist. */
+  /** Returns the settings in a file, or an empty object if the file does not exist. */
   settings(path: string): Readonly<Record<string, string | undefined>> {
     return parseEnv(this.read(path) ?? "");
   }

@@ -6,15 +6,15 @@ import type { SetupAnswers } from "./answers";
 import { PACKAGE, RELEASE } from "./paths";
 import type { Place } from "./planned-files";
 
-/** Folders of programs, in addition to those on the PATH. */
+/** Folders in which programs are looked up, in addition to the folders in PATH. */
 const PROGRAM_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/** The places of the programs of Debian's packages, for the files of a machine that is not this one. */
+/** The paths of programs from Debian's packages, used when the files are for another machine. */
 export const DEBIAN: Place = { node: "/usr/bin/node", redisServer: "/usr/bin/redis-server" };
 const OLDEST_REDIS = 7;
-/** Folders that the hardened units cannot read. */
+/** Folders that the hardened systemd units cannot read. */
 const HIDDEN_FOLDER = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 
-/** Returns the path of a program; undefined if the program is not installed. */
+/** Returns the path of a program, or undefined if the program is not installed. */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...PROGRAM_FOLDERS];
   return folders
@@ -32,12 +32,12 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns the places of the programs on this machine. */
+/** Returns the paths of the programs on this machine. */
 export function thisPlace(): Place {
   return { node: process.execPath, redisServer: findProgram("redis-server") ?? DEBIAN.redisServer };
 }
 
-/** Resolves to the reasons why this machine cannot run the service yet, each with what to do. */
+/** Resolves to the reasons why this machine cannot run the service yet, each with advice on what to do. */
 export async function machineFaults(answers: SetupAnswers, isFirst: boolean): Promise<readonly string[]> {
   return [
     ...rightsFaults(),

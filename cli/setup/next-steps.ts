@@ -33,7 +33,7 @@ function firstCommands(answers: SetupAnswers): readonly string[] {
   ];
 }
 
-/** Returns the commands that apply the changes of a later run. */
+/** Returns the commands that apply the changes when `setup` runs again. */
 function laterCommands(answers: SetupAnswers, changed: ReadonlySet<string>): readonly string[] {
   const units = unitsOf(answers);
   const isChanged = (unit: string): boolean =>
@@ -62,8 +62,8 @@ function unitsOf({ proxy }: SetupAnswers): readonly string[] {
 }
 
 /**
- * A worker process of Debian's nginx opens at most 1,024 files, so a few clients with many connections would keep all
- * others out.
+ * By default, a worker process of Debian's nginx opens at most 1,024 files, so a few clients with many connections
+ * would block all other clients.
  */
 const NGINX_LIMITS = [
   "grep -q worker_rlimit_nofile /etc/nginx/nginx.conf ||",

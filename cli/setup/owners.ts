@@ -29,7 +29,10 @@ export function setOwners(files: KnownFiles): readonly string[] {
   return [];
 }
 
-/** Redis owns the file that `ACL SAVE` writes. systemd-tmpfiles refuses a file of root in a folder of another user. */
+/**
+ * Makes Redis the owner of the file that `ACL SAVE` writes. systemd-tmpfiles refuses a file that root owns in a folder
+ * that another user owns.
+ */
 function chownRedisUsers(files: KnownFiles): void {
   const [folder, file] = [files.locate(PATHS.redisData), files.locate(PATHS.redisUsers)];
   const { uid, gid } = lstatSync(folder);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** The paths of the files that `setup` writes and reads, below the root of the machine. */
+/** The paths of the files that `setup` writes and reads, relative to the root folder of the machine. */
 export const PATHS = {
   settings: "/etc/chat-bridge",
   coreEnv: "/etc/chat-bridge/core.env",
@@ -24,15 +24,15 @@ export const PATHS = {
   backups: "/var/lib/chat-bridge/backups",
 } as const;
 
-/** The folder of the release that the units run. */
+/** The folder of the release that the systemd units run. */
 export const RELEASE = "/opt/chat-bridge/current";
 
 export const gameTokenPath = (game: string): string => `${PATHS.settings}/game-${game}-token`;
 
-/** The unit that loads the rules of the firewall. Only an installation with a proxy has it. */
+/** The systemd unit that loads the firewall rules. Only an installation with a proxy has this unit. */
 export const FIREWALL_UNIT = "chat-bridge-firewall.service";
 
-/** The other units, without the folder. */
+/** File names of the other systemd units. */
 export const UNITS = [
   "chat-bridge-redis.service",
   "chat-bridge-core.service",
@@ -41,7 +41,7 @@ export const UNITS = [
   "chat-bridge-backup.timer",
 ] as const;
 
-/** The folder of the package that contains this program, which contains `deploy/systemd/`. */
+/** The root folder of the package that contains this program. `deploy/systemd/` is in this folder. */
 export const PACKAGE = packageFolder();
 
 /** The compiled file is one folder deeper than the source. */

@@ -10,8 +10,9 @@ export interface PlannedFile {
   readonly path: string;
   readonly text: string;
   /**
-   * "replaced" if a changed file may be replaced: it contains no secret, and follows from the release and the answers.
-   * "extended" if missing lines are added to an existing file. "kept" if an existing file is never changed.
+   * "replaced" if a changed file may be replaced, because it contains no secret and can be generated from the release
+   * and the answers. "extended" if missing lines are added to an existing file. "kept" if an existing file is never
+   * changed.
    */
   readonly existing: "replaced" | "extended" | "kept";
   /** Whether the text contains secrets, which must never be printed. */
@@ -96,7 +97,7 @@ function redisConf({ redisMegabytes, redisPort }: SetupAnswers): string {
   ]);
 }
 
-/** Returns the units, and the files for the other parts of systemd. */
+/** Returns the systemd units, and the files for other parts of systemd. */
 function systemFiles({ redisMegabytes, redisPort }: SetupAnswers, place: Place): readonly PlannedFile[] {
   const node = ["=/usr/bin/node ", `=${place.node} `] as const;
   const changes: Readonly<Record<string, readonly Change[]>> = {

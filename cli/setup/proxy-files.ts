@@ -7,7 +7,7 @@ interface ProxyFile {
   readonly text: string;
 }
 
-/** Returns the configuration of the proxy, and the rules of the firewall that limit its connections. */
+/** Returns the proxy's configuration, and the firewall rules that limit the proxy's connections. */
 export function proxyFiles(answers: SetupAnswers): readonly ProxyFile[] {
   switch (answers.proxy) {
     case "caddy":

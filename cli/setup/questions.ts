@@ -7,7 +7,7 @@ import type { KnownFiles } from "./known-files";
 import { findProgram } from "./machine";
 import { PATHS } from "./paths";
 
-/** The options of `setup` that are answers, as commander returns them. */
+/** The options of `setup` that answer questions, as commander returns them. */
 export interface AnswerOptions {
   readonly hooks?: string;
   readonly dashboard?: string;
@@ -26,13 +26,15 @@ interface Question<T> {
   /** The question for the user. */
   readonly what: string;
   readonly given: string | undefined;
-  /** The default; undefined if an answer is required. */
+  /** The default answer; undefined if the user must give an answer. */
   readonly standard: string | undefined;
-  /** The value of an earlier run, which only the user may change, and the name of its file. */
+  /**
+   * The value from an earlier run, and the path of its file. Only the user may change the value, by editing this file.
+   */
   readonly known?: { readonly value: string; readonly path: string } | undefined;
-  /** Whether the typed answer is not shown. */
+  /** Whether the terminal hides the typed answer. */
   readonly isHidden?: boolean;
-  /** Whether the user is asked; by default true. Otherwise, only the option changes the default. */
+  /** Whether `setup` asks the user; by default true. If false, only the option can change the default. */
   readonly isAsked?: boolean;
   parse(text: string): T;
 }
@@ -56,7 +58,10 @@ export class Questions {
     this.#tell = tell;
   }
 
-  /** Resolves to the answer; undefined, and a fault, if the answer is missing or invalid. Rejects with `Interrupted`. */
+  /**
+   * Resolves to the answer. If the answer is missing or invalid, adds a fault and resolves to undefined. Rejects with
+   * `Interrupted`.
+   */
   async ask<T>(question: Question<T>): Promise<T | undefined> {
     const { what, given, standard, known, isHidden = false, isAsked = true } = question;
     if (known !== undefined) return this.#readKnown(question, known);
@@ -75,7 +80,7 @@ export class Questions {
     }
   }
 
-  /** Throws `InvalidAnswers` if an answer was missing or invalid. */
+  /** Throws `InvalidAnswers` if any answer was missing or invalid. */
   check(): void {
     if (this.#faults.length > 0) throw new InvalidAnswers(this.#faults);
   }
@@ -103,8 +108,8 @@ export class Questions {
 }
 
 /**
- * Resolves to the answers. The defaults are the values of an earlier run, or derive from the machine. Without a prompter,
- * throws `InvalidAnswers` if an answer is missing or invalid.
+ * Resolves to the answers. The defaults are the values of an earlier run, or are derived from the machine. Without a
+ * prompter, throws `InvalidAnswers` if an answer is missing or invalid.
  */
 export async function collectAnswers(
   options: AnswerOptions,
@@ -182,7 +187,7 @@ async function askProxy(options: AnswerOptions, files: KnownFiles, questions: Qu
   return { proxy, certificates };
 }
 
-/** Returns the proxy of an earlier run, or the proxy that is installed. */
+/** Returns the proxy from an earlier run, or else the installed proxy. */
 function knownProxy(files: KnownFiles): string {
   if (files.read(PATHS.caddyfile) !== undefined) return "caddy";
   if (files.read(PATHS.nginxConf) !== undefined) return "nginx";
@@ -202,7 +207,7 @@ function knownCertificates(files: KnownFiles): string {
 
 async function askEmail(options: AnswerOptions, files: KnownFiles, questions: Questions, hooks: string) {
   const { SMTP_URL: knownUrl, MAIL_FROM: knownSender } = files.settings(PATHS.coreEnv);
-  // A URL of an earlier run may contain a password, so it is neither shown nor asked for again.
+  // A URL from an earlier run may contain a password, so `setup` neither shows the URL nor asks for it again.
   if (knownUrl !== undefined) return { smtpUrl: knownUrl, mailFrom: knownSender };
   const smtpUrl = await questions.ask({
     option: "--smtp-url-file",
@@ -233,7 +238,7 @@ function smtpFrom({ smtpUrlFile }: AnswerOptions): string | undefined {
   }
 }
 
-/** Returns the number of bytes that are free on the disk of the data. */
+/** Returns the number of free bytes on the disk that stores the data. */
 function freeDisk(): number {
   const { bavail, bsize } = statfsSync(existsSync("/var/lib") ? "/var/lib" : "/");
   return bavail * bsize;
@@ -245,7 +250,7 @@ async function askRedis(options: AnswerOptions, files: KnownFiles, questions: Qu
   const [, knownPort] = /^port (\d+)$/m.exec(conf) ?? [];
   const redisMegabytes = await questions.ask({
     option: "--redis-memory",
-    what: "Memory for the data of Redis, which can use twice as much for a short time",
+    what: "Memory for the data of Redis (for a short time, Redis can use twice as much)",
     given: options.redisMemory,
     standard: `${answers.standardMegabytes(totalmem(), freeDisk())}mb`,
     known: knownFrom(knownMemory, PATHS.redisConf),

@@ -3,7 +3,7 @@ import type { SetupAnswers } from "./answers";
 import { entriesOf, type KnownFiles } from "./known-files";
 import { gameTokenPath, PATHS } from "./paths";
 
-/** The secrets of an installation: those of existing files, and new ones for the rest. */
+/** The secrets of an installation. Existing secrets come from files, and missing secrets are created. */
 export interface Secrets {
   readonly secretsKey: string;
   /** Password of the Redis user `core`. */
@@ -39,13 +39,15 @@ export function collectSecrets(answers: SetupAnswers, files: KnownFiles): Secret
   };
 }
 
-/** Returns the label of an entry of core's tokens, without the ids of workspaces, and the token. */
+/**
+ * Returns the label and the token of an entry in core's token file. The label does not include the ids of workspaces.
+ */
 export function labelAndToken(entry: string): readonly [label: string, token: string] {
   const at = entry.indexOf("=");
   return [entry.slice(0, at).replace(/@.*$/, ""), entry.slice(at + 1)];
 }
 
-/** Returns the entry of Redis's file of users for a user whose password has only its hash in the file. */
+/** Returns the entry of a user for Redis's ACL file. The entry contains only the hash of the password. */
 export function redisUsers({ adminPassword, corePassword }: Secrets): string {
   const hash = (password: string): string => `#${createHash("sha256").update(password).digest("hex")}`;
   return [
@@ -55,7 +57,7 @@ export function redisUsers({ adminPassword, corePassword }: Secrets): string {
   ].join("\n");
 }
 
-/** Returns the password in a URL of Redis for the user `core`; undefined if there is none. */
+/** Returns the password of the user `core` in a Redis URL, or undefined if the URL contains none. */
 function passwordOf(redisUrl: string): string | undefined {
   const [, password] = /^redis:\/\/core:([^@/]+)@/.exec(redisUrl) ?? [];
   return password === undefined ? undefined : decodeURIComponent(password);

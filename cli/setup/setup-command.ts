@@ -111,7 +111,7 @@ async function run(cli: Cli, options: SetupOptions, files: KnownFiles, prompter:
   ]);
 }
 
-/** Resolves to the steps without the replacements that the user does not want. */
+/** Resolves to the steps, without the replacements that the user declines. */
 async function chosen(
   steps: readonly Step[],
   { replaceUnits, dryRun }: SetupOptions,
@@ -132,7 +132,7 @@ async function chosen(
 
 const summary = ({ path, does }: Step) => ({ path, does });
 
-/** Returns a line for each file, and the differences. Lines never contain secrets. */
+/** Returns a line for each file, and the diffs of changed files. Lines never contain secrets. */
 function linesOf(steps: readonly Step[]): readonly string[] {
   return steps.flatMap((step) => {
     switch (step.does) {

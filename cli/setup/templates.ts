@@ -5,7 +5,10 @@ import { PACKAGE } from "./paths";
 /** A replacement in a template. */
 export type Change = readonly [from: string, to: string];
 
-/** Returns a template of `deploy/` with changes. Throws if a text that a change replaces is not in the template. */
+/**
+ * Returns a template from `deploy/` with changes. Throws if the template does not contain a text that a change
+ * replaces.
+ */
 export function filled(template: string, changes: readonly Change[]): string {
   return changes.reduce(
     (text, [from, to]) => {

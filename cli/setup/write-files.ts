@@ -7,7 +7,7 @@ import type { KnownFiles } from "./known-files";
 import { PATHS } from "./paths";
 import type { PlannedFile } from "./planned-files";
 
-/** What `setup` does with a file. */
+/** A planned file, and what `setup` does with it. */
 export type Step = PlannedFile & { readonly next: string } & (
     | { readonly does: "create" | "keep" }
     | { readonly does: "extend"; readonly added: readonly string[] }
@@ -15,7 +15,9 @@ export type Step = PlannedFile & { readonly next: string } & (
     | { readonly does: "replace" | "differ"; readonly diff: string }
   );
 
-/** Returns the steps that lead from the existing files to the planned files. `next` is the text of a file afterwards. */
+/**
+ * Returns the steps that turn the existing files into the planned files. `next` is the text of the file after the step.
+ */
 export function stepsTo(planned: readonly PlannedFile[], files: KnownFiles): readonly Step[] {
   return planned.map((file): Step => {
     const found = files.read(file.path);
@@ -27,7 +29,7 @@ export function stepsTo(planned: readonly PlannedFile[], files: KnownFiles): rea
   });
 }
 
-/** Adds the lines whose name, i.e. the text before "=", is not yet in the file. */
+/** Adds the lines whose names are not yet in the file. The name is the text before "=". */
 function extension(file: PlannedFile, found: string): Step {
   const names = new Set(found.split("\n").map(nameOf));
   const added = file.text
@@ -50,7 +52,7 @@ function compare(existing: string, text: string, path: string): string {
   return error === undefined ? stdout.trimEnd() : `${path} differs (install diff to see the lines)`;
 }
 
-/** The mode that a file has until systemd-tmpfiles sets its owner and mode. */
+/** The mode of a secret file until systemd-tmpfiles sets its owner and final mode. */
 const OWNER_ONLY = 0o600;
 const ALL_READ = 0o644;
 const FOLDER_OWNER_ONLY = 0o700;
@@ -64,7 +66,7 @@ export async function writeFiles(steps: readonly Step[], files: KnownFiles): Pro
     const isPrivate = path.startsWith(PATHS.settings) || path.startsWith("/var/");
     mkdirSync(dirname(dirname(located)), { recursive: true, mode: FOLDER_ALL_READ });
     mkdirSync(dirname(located), { recursive: true, mode: isPrivate ? FOLDER_OWNER_ONLY : FOLDER_ALL_READ });
-    // The user of Redis owns the folder of the file of users, so root must not follow a link there. `chmod` would.
+    // The user of Redis owns the folder of the ACL file, so root must not follow a link in this folder. `chmod` would.
     if (path === PATHS.redisUsers) {
       await createDurably(located, next);
     } else {

@@ -9,7 +9,7 @@ export function createBodyStart() {
   let size = 0;
   let isTruncated = false;
   return {
-    /** Whether the body has more bytes than the collected bytes. */
+    /** Whether the body is longer than the collected bytes. */
     get isTruncated() {
       return isTruncated;
     },
@@ -20,7 +20,7 @@ export function createBodyStart() {
       if (copied < bytes.length) isTruncated = true;
     },
     /**
-     * Returns the collected bytes; undefined when there are none.
+     * Returns the collected bytes, or undefined if there are none.
      *
      * @param isOver whether no more bytes of the body can arrive
      */
@@ -37,13 +37,13 @@ export function createBodyStart() {
  */
 export type BodyReader = (bytes: Buffer, start: BodyStart | undefined) => number | "more" | "broken";
 
-/** Reads a body that ends when the connection is closed. */
+/** Reader of a body that ends when the connection is closed. */
 export const untilClose: BodyReader = (bytes, start) => {
   start?.add(bytes);
   return "more";
 };
 
-/** Returns the reader of a body of `length` bytes. */
+/** Returns a reader for a body of `length` bytes. */
 export function fixedBody(length: number): BodyReader {
   let left = length;
   return (bytes, start) => {
@@ -55,11 +55,11 @@ export function fixedBody(length: number): BodyReader {
 }
 
 const LINE_FEED = 0x0a;
-/** A header line, or a line of the trailer after a chunked body. */
+/** Matches a header line, or a line of the trailer after a chunked body. */
 export const FIELD_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const CHUNK_LINE = /^([\da-f]{1,8})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;
 
-/** Returns the reader of a chunked body and its trailer (RFC 9112, section 7.1). */
+/** Returns a reader for a chunked body and its trailer (RFC 9112, section 7.1). */
 export function chunkedBody(): BodyReader {
   let expects: "size" | "end of data" | "trailer" = "size";
   let dataLeft = 0;

@@ -13,7 +13,7 @@ export type CurrentWorkspaces = ReturnType<typeof createCurrentWorkspaces>;
 
 /** The last read of a workspace. */
 interface Reading {
-  /** The era for which the result counts. In later eras, the result is discarded. */
+  /** The era in which the result is valid. In later eras, the result is discarded. */
   era: number;
   /** The `performance.now()` time at which the read began. */
   at: number;
@@ -61,10 +61,10 @@ export function createCurrentWorkspaces(
 
   return {
     /**
-     * Returns the workspace, from a read that began at most `freshMs` ago. Calls within that time share one read.
-     * While the store is unavailable, returns the workspace from the store's cache. If the cache lacks the
-     * workspace, waits for the store. Returns undefined when the workspace does not exist or the lease is lost, and
-     * "unreadable" when its record is damaged.
+     * Returns the workspace, from a read that began at most `freshMs` ago. Calls within this time share one read. While
+     * the store is unavailable, returns the workspace from the store's cache. If the cache lacks the workspace, waits
+     * for the store. Returns undefined if the workspace does not exist or the lease is lost, and "unreadable" if the
+     * workspace's record is damaged.
      */
     read(id: string, freshMs: number): Promise<CurrentWorkspace> {
       const at = performance.now();
@@ -73,17 +73,18 @@ export function createCurrentWorkspaces(
       return reading.workspace;
     },
     /**
-     * Discards the results of all reads. Treats a workspace in the store's cache as read at the time `at` if `versions`
-     * lists the cached version. Does not call the store.
+     * Discards the results of all reads. If `versions` lists the version of a workspace in the store's cache, treats
+     * the cached workspace as read at the time `at`. Does not call the store.
      *
-     * @param versions the current version of each workspace with events in the latest read of the queue, by id
-     * @param at the `performance.now()` time at which that read began
+     * @param versions the current version of each workspace that has events in the latest read of the queue, keyed by
+     * workspace id
+     * @param at the `performance.now()` time at which the latest read of the queue began
      */
     renew(versions: ReadonlyMap<string, number>, at: number): void {
       era += 1;
       for (const [id, version] of versions) {
         const known = context.workspaces.recall(id);
-        // The reading of the last era is idle.
+        // The reading from the last era is no longer used, and may be forgotten.
         readings.idle(id);
         if (known?.version === version) keep(readings.of(id), at, Promise.resolve(known.workspace));
       }

@@ -56,7 +56,7 @@ const NEXT: Readonly<Record<PushState, readonly PushState[]>> = {
 /** Milliseconds for which the first attempts of a workspace's events share one read of the workspace. */
 const FRESH_MS = 50;
 
-/** The time at which the first attempt of an event failed, on two clocks. */
+/** The time at which the first attempt to push an event failed, on two clocks. */
 interface FirstFailure {
   /** Milliseconds since the epoch on the service clock. The store keeps this time for the next holder of the shard's lease. */
   readonly atMs: number;
@@ -65,10 +65,9 @@ interface FirstFailure {
 }
 
 /**
- * One event from the push queue of a shard, while this core works on the event: one webhook with its retries. The
- * shard's dispatcher decides when the event has a turn. Delivery is at least once: after a crash, the next holder of
- * the lease repeats an attempt with the same event id. Failed attempts do not pause a workspace: there is no circuit
- * breaker.
+ * One event from a shard's push queue, while this core works on the event: one webhook with its retries. The shard's
+ * dispatcher decides when the event has a turn. Delivery is at least once: after a crash, the next holder of the lease
+ * repeats an attempt with the same event id. Failed attempts do not pause a workspace: there is no circuit breaker.
  *
  *                           held, but the workspace is a push workspace again
  *                 ┌────────────────────────────────────────────────────────────────┐
@@ -115,7 +114,10 @@ export class EventPush {
   get state(): PushState {
     return this.#state;
   }
-  /** Number of attempts whose outcomes are known. Core gives up after the first attempt and all retries: `#nextAfter`. */
+  /**
+   * Number of completed attempts, whose outcomes are known. Core gives up after the first attempt and all retries:
+   * `#nextAfter`.
+   */
   get attempts(): number {
     return this.#attempts;
   }
@@ -124,7 +126,7 @@ export class EventPush {
     return (this.#firstFailure?.at ?? 0) + (RETRY_OFFSETS_MS[this.#attempts - 1] ?? 0);
   }
   /**
-   * Resolves when the last outcome is recorded, with the state to which this outcome led: "resting" after a failure
+   * Resolves when the last outcome is recorded, to the state after this outcome. The state is "resting" after a failure
    * that will be retried. Undefined before the first outcome.
    */
   get recorded(): Promise<PushState> | undefined {
@@ -138,12 +140,12 @@ export class EventPush {
     this.#state = next;
   }
 
-  /** Must be called when the retry is due. */
+  /** Must be called when the event's retry is due. */
   wait(): void {
     this.#enter("waiting");
   }
 
-  /** Ends this core's work on the event, which stays in the queue. */
+  /** Ends this core's work on the event. The event stays in the queue. */
   leave(): void {
     if (this.#state !== "gone" && this.#state !== "left") this.#enter("left");
   }
@@ -211,7 +213,7 @@ export class EventPush {
     });
   }
 
-  /** Returns what the log says about the event. The attempts of an event share one summary. */
+  /** Returns the part of a log entry that describes the event. The attempts of an event share one summary. */
   #loggedEvent(): LoggedEvent {
     const { envelope, publisher, expiresAtMs } = this.event;
     this.#logged ??= { summary: summarize(envelope), publisher, expiresAtMs };
@@ -255,7 +257,7 @@ export class EventPush {
   }
 }
 
-/** Returns the reason why an event cannot be pushed; otherwise, the target URL and the keys that sign the event. */
+/** Returns the target URL and the keys that sign the event, or the reason why the event cannot be pushed. */
 function targetOf(
   { expiresAtMs }: QueuedPush,
   workspace: CurrentWorkspace,

@@ -9,8 +9,8 @@ export interface Rest {
 }
 
 /**
- * Begins a pause. The first pause lasts one second. Each later pause is twice as long as the pause `before`, but at
- * most one minute: exponential back-off without jitter.
+ * Begins a pause. The first pause lasts one second. Each later pause is twice as long as the pause `before`, up to one
+ * minute (exponential backoff without jitter).
  */
 export function nextRest(before: Rest | undefined): Rest {
   const ms = before === undefined ? REST_MIN_MS : Math.min(REST_MAX_MS, before.ms * 2);

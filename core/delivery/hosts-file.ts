@@ -7,8 +7,8 @@ export const HOSTS_FILE_MAX_BYTES = 256 * 1024;
 const CHECK_EVERY_MS = 1_000;
 
 /**
- * Reads the system's hosts file, and reads the file again when it has changed. A file that cannot be read counts as
- * empty.
+ * Reads the system's hosts file, and reads the file again when the file has changed. A file that cannot be read counts
+ * as empty.
  *
  * @param now monotonic time in milliseconds
  */
@@ -35,8 +35,8 @@ export function createHostsFile(path = "/etc/hosts", now: () => number = () => p
 
   return {
     /**
-     * Returns the addresses of `name`, which must be in lower case; an empty list when the file does not contain the
-     * name.
+     * Returns the addresses of `name`, which must be in lower case. Returns an empty list if the file does not contain
+     * the name.
      */
     addresses(name: string): readonly string[] {
       refresh();

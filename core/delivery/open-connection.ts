@@ -18,19 +18,18 @@ export class PushFault extends Error {
 
 export interface PushConnectionOptions extends PublicHostOptions {
   /**
-   * The trusted root certificates. This context is created only once, because reading all root certificates takes 0.1
-   * seconds.
+   * Returns the context with the root certificates that are trusted now. The context is not created for each connection,
+   * because reading all root certificates takes 0.1 seconds.
    */
-  /** Returns the roots that are trusted now. */
   secureContext(): SecureContext;
-  /** TLS sessions to resume. Without `sessions`, every connection makes a full handshake. */
+  /** TLS sessions to resume. Without `sessions`, every connection requires a full handshake. */
   readonly sessions?: TlsSessions;
 }
 
 /**
  * Opens a TLS connection to the host of a URL. Looks up the host's name once, checks every address, and connects
- * only to these addresses. Checks the certificate against the name. A resumed session skips this check, because its
- * certificate was checked before. If the connection fails, rejects with a `PushFault`.
+ * only to these addresses. Checks that the certificate is valid for the name. A resumed session skips this check,
+ * because its certificate was checked before. If the connection fails, rejects with a `PushFault`.
  */
 export async function openConnection(
   options: PushConnectionOptions,
@@ -102,7 +101,7 @@ export async function openConnection(
         resolve(socket);
       } else {
         if (connected) resumption?.forget();
-        // The attempt has already failed, so later errors of this socket are ignored.
+        // The attempt has already failed, so later errors from this socket are ignored.
         socket.off("error", onError).on("error", () => {});
         socket.destroy();
         reject(fault);
@@ -123,7 +122,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
  */
 function emitRead(socket: TLSSocket, size: number): boolean {
   const bytes = READ_BUFFER.subarray(0, size);
-  // If the bridge sends bytes at the end of the handshake, nobody listens yet.
+  // If the bridge sends bytes at the end of the handshake, the socket has no listener for "data" yet.
   if (!socket.emit("data", bytes)) {
     const copy = Buffer.from(bytes);
     setImmediate(() => socket.emit("data", copy));

@@ -15,7 +15,7 @@ import { createFairSlots, SlotsFull } from "../domain/fair-slots";
 
 /**
  * Maximum number of operator events that a core sends to addresses of workspaces at the same time: in total, and for
- * one workspace. `inAll` is twice the share of a token in `OUTSIDE_CALLS_MAX`, so that tests with one token leave slots
+ * one workspace. `inAll` is twice one token's share of `OUTSIDE_CALLS_MAX`, so that tests with one token leave slots
  * free for other events.
  */
 const WORKSPACE_SLOTS = { inAll: 128, ofOne: 2 } as const;

@@ -43,9 +43,9 @@ interface Addressees {
 
 /**
  * Delivers the operator events of a shard. Each receiver gets its events in order, one at a time, and an event is
- * repeated with the same id until the receiver accepts it. After a failure, core retries that receiver after a growing
- * pause, and the other receivers are not delayed. An event leaves the outbox when all receivers of the event have
- * accepted it.
+ * repeated with the same id until the receiver accepts it. After a failure, core waits for a growing pause before it
+ * retries the receiver. Other receivers are not delayed. An event leaves the outbox when all receivers of the event
+ * have accepted it.
  */
 export class OperatorSender {
   readonly #context: OperatorSenderContext;
@@ -95,7 +95,7 @@ export class OperatorSender {
         await this.#enqueue(event);
         this.#read = event.entryId;
       }
-      // If more events are in memory than the outbox can hold, the outbox has dropped some of them.
+      // If memory contains more events than the outbox can hold, the outbox has dropped some of these events.
       if (this.#waiting > OPERATOR_EVENTS_MAX) this.#startOver();
       if (events.length === 0) return;
     }
@@ -126,7 +126,7 @@ export class OperatorSender {
     if (dropped.left === 0) this.#waiting -= 1;
   }
 
-  /** Sends events to a receiver until one attempt fails or no event is left. */
+  /** Sends events to a receiver until an attempt fails or no event is left. */
   async #drain(key: string, queue: Queue): Promise<void> {
     queue.isSending = true;
     try {
@@ -183,7 +183,7 @@ export class OperatorSender {
       };
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // The record cannot be read, e.g. because it is damaged.
+      // The workspace's record cannot be read, e.g. because the record is damaged.
       this.#context.report("operator event", error);
       return { name: "", receivers: ofInstallation };
     }

@@ -33,7 +33,7 @@ interface Resting {
 export class OutageMails {
   readonly #context: OutageMailsContext;
   readonly #lease: Lease;
-  /** The pause after a failure that may affect all emails. */
+  /** The pause after a failure that may affect all emails; undefined if there was none. */
   #rest: Rest | undefined;
   /**
    * The entry id of the newest email that core has tried to send. Earlier emails that are still in the outbox wait
@@ -121,7 +121,7 @@ export class OutageMails {
 
   #keep(outage: OutageMail): void {
     const rest = nextRest(this.#resting.get(outage.entryId)?.rest);
-    // The email is deleted from the map first, so that `set` adds it at the end.
+    // The email is deleted from the map first, so that `set` adds the email at the end.
     this.#resting.delete(outage.entryId);
     this.#resting.set(outage.entryId, { outage, rest });
   }

@@ -4,7 +4,7 @@ import { TooManyLookups, type NameLookup, type TargetUrlCheck } from "../ports/o
 
 export interface PublicHostOptions {
   readonly names: NameLookup;
-  /** Non-public addresses to which pushes are allowed; empty unless the operator lists some. */
+  /** Blocks of non-public addresses to which pushes are allowed. By default, this list is empty. */
   readonly allow: readonly AddressBlock[];
 }
 
@@ -12,15 +12,15 @@ export interface PublicHostOptions {
 export interface HostFault {
   readonly failure: "dns" | "refused-address";
   readonly detail: string;
-  /** The addresses of the host; empty when the lookup failed. */
+  /** The host's addresses, or an empty list if the lookup failed. */
   readonly addresses: readonly string[];
 }
 
 /**
  * Returns the addresses of a host if all addresses are public or allowed. Otherwise returns a `HostFault`. This check
  * prevents pushes into private networks and to cloud metadata, e.g. 169.254.169.254 (SSRF). Core connects only to the
- * returned addresses, so a later DNS answer has no effect (DNS rebinding). `PUSH_ALLOW` allows networks, e.g. for
- * tests.
+ * returned addresses, so a later DNS answer has no effect (DNS rebinding). `PUSH_ALLOW` lists networks that are also
+ * allowed, e.g. for tests.
  */
 export async function findPublicAddresses(
   { names, allow }: PublicHostOptions,
@@ -61,7 +61,7 @@ export async function findPublicAddresses(
   return addresses;
 }
 
-/** Creates the check of a new target URL. Core checks the addresses again for each new connection. */
+/** Creates the check for new target URLs. Core checks the addresses again for each new connection. */
 export function createTargetUrlCheck(options: PublicHostOptions): TargetUrlCheck {
   return {
     async findFault(text) {

@@ -19,15 +19,17 @@ const BODY_MAX_BYTES = 16 * 1024;
 /** The answer to a request, parsed as the bytes arrive. */
 export interface Answer {
   /**
-   * `head` until the final head is complete, then `body` while core expects more of the body. Then `ended` if the
-   * connection can carry another request, or `spent` if core must close the connection without reading more.
+   * `head` until the final head is complete, then `body` while core expects more of the body. After the body, `ended`
+   * if the connection can carry another request, or `spent` if core must close the connection without reading more.
    */
   readonly state: "head" | "body" | "ended" | "spent";
   /** The status of the final head; 0 until the head is complete. */
   readonly status: number;
   /** Milliseconds for which the bridge keeps an idle connection; undefined when the answer states no such limit. */
   readonly keepAliveMs: number | undefined;
-  /** The start of the body, for the log; undefined until the head is complete, and when the status is 2xx. */
+  /**
+   * The start of the body, for the log; undefined until the head is complete, and always undefined for a 2xx status.
+   */
   readonly bodyStart: BodyStart | undefined;
   /**
    * Parses the next bytes, and does not keep them. Throws an Error when a head is invalid. An invalid body only sets the
@@ -40,12 +42,12 @@ interface Head {
   readonly status: number;
   /** Returns a reader of the body. */
   readonly createBody: () => BodyReader;
-  /** Whether the connection may carry another request after the body. */
+  /** Whether the connection can be reused for another request after the body. */
   readonly isReusable: boolean;
   readonly keepAliveMs: number | undefined;
 }
 
-/** A head, or undefined for an interim answer. */
+/** The result of parsing a head. `head` is undefined for an interim answer. */
 interface ReadHead {
   readonly head: Head | undefined;
   /** Whether a line ends with a bare line feed. */
@@ -79,7 +81,7 @@ export function createAnswer(): Answer {
    */
   let hasBareLineFeed = false;
 
-  /** Returns the bytes after the final head; undefined while the head is incomplete. */
+  /** Returns the bytes after the final head, or undefined while the head is incomplete. */
   function skipHeads(bytes: Buffer): Buffer | undefined {
     // `unread` was already searched and does not contain `HEAD_END`, but may end with the first bytes of
     // `HEAD_END`.
@@ -134,7 +136,7 @@ const OUTER_SPACE = /^[\t ]+|[\t ]+$/g;
 const FOLD = /\n[\t ]+/g;
 const KEEP_ALIVE_TIMEOUT = /^timeout=(\d+)$/i;
 
-/** Returns the index of the byte after the head; undefined if the head is incomplete. */
+/** Returns the index of the first byte after the head, or undefined if the head is incomplete. */
 function findHeadEnd(bytes: Buffer, from: number): number | undefined {
   const end = bytes.indexOf(HEAD_END, from);
   const bareEnd = bytes.indexOf(BARE_HEAD_END, from);
@@ -152,7 +154,7 @@ function checkStatusLine(bytes: Buffer): void {
     throw new Error("no HTTP/1.1 status line");
 }
 
-/** Recently parsed heads. Most answers have the same head as another answer of the same second. */
+/** Recently parsed heads. Most answers have the same head as another answer from the same second. */
 const knownHeads = new Map<string, ReadHead>();
 const KNOWN_HEADS_MAX = 16;
 

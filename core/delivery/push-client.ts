@@ -8,13 +8,13 @@ import { sendPush, type PushAnswer, type PushProgress } from "./push-request";
 import { createTlsSessions } from "./tls-sessions";
 
 /**
- * Maximum milliseconds until a connection is ready. The attempt's deadline is a little later, so the log can name
- * the failed step.
+ * Maximum milliseconds that an attempt waits until a connection is ready. The attempt's deadline is a little later, so
+ * the log can name the failed step.
  */
 const CONNECT_WITHIN_MS = PUSH_DEADLINE_MS - 100;
 
 export interface PushClient extends PushTracer {
-  /** Makes one attempt, over an open connection if one is free. Never rejects. */
+  /** Makes one attempt. If an open connection is free, uses this connection. Never rejects. */
   push(attempt: PushAttempt): Promise<PushOutcome>;
   /** Closes the connections that are kept open. */
   close(): Promise<void>;

@@ -20,7 +20,8 @@ export interface AnswerListener {
   /**
    * Called when a complete head has arrived.
    *
-   * @param body the start of the body, which grows until `onBody` is called; undefined for a 2xx answer
+   * @param body the collected start of the body. More bytes are added until `onBody` is called. Undefined for a 2xx
+   * answer
    */
   onStatus(status: number, body: BodyStart | undefined): void;
   /**
@@ -63,7 +64,7 @@ const NEXT: Readonly<Record<State, readonly State[]>> = {
  *    ▲                                              │ the request is written, and the answer read to its end
  *    └──────────────────────────────────────────────┘
  *
- * Each state can end in `closed`: after an error, an answer that allows no further request, or too long a wait.
+ * Each state can end in `closed`: after an error, after an answer that allows no further request, or after a timeout.
  */
 export class PushConnection {
   readonly address: string | undefined;
@@ -92,7 +93,7 @@ export class PushConnection {
     socket.on("end", onEnd).on("close", onEnd);
   }
 
-  /** Whether the connection is open and the last answer was read completely, so that a request can be sent. */
+  /** Whether a request can be sent: the connection is open, and the last answer was read completely. */
   get isFree(): boolean {
     return this.#state === "free";
   }
@@ -184,8 +185,8 @@ export class PushConnection {
   }
 
   /**
-   * Sets `#closeAt`. If the current timer fires before `at` (the usual case), that timer stays unchanged, and `#look`
-   * sets a new timer when the current timer fires.
+   * Sets `#closeAt`. If the current timer fires before `at` (the usual case), the timer stays unchanged. `#look` sets a
+   * new timer when the current timer fires.
    */
   #setCloseAt(at: number): void {
     this.#closeAt = at;

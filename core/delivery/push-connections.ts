@@ -1,18 +1,21 @@
 import { PushConnection, type PushSocket } from "./push-connection";
 
 /**
- * Maximum number of connections that are kept after their attempts: in total, and to one origin. If a maximum is
- * exceeded, the oldest of these connections is closed.
+ * Maximum number of connections that stay open after their attempts: in total, and to one origin. If there are more,
+ * core closes the oldest of these connections.
  */
 const KEPT_MAX = { inAll: 1_000, ofOrigin: 250 } as const;
 
-/** Resolves when the event loop has read the sockets. Costs less than `setImmediate` of `node:timers/promises`. */
+/**
+ * Resolves when the event loop has read the sockets. A callback costs less than `setImmediate` from
+ * `node:timers/promises`.
+ */
 const untilRead = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export type PushConnections = ReturnType<typeof createPushConnections>;
 
 /**
- * Connections to bridges, which are kept and reused after an attempt.
+ * Connections to bridges that stay open after an attempt, and are reused.
  *
  * @param open opens a connection to the origin of a URL
  */
@@ -55,13 +58,13 @@ export function createPushConnections(
 
   return {
     /**
-     * Resolves with a free connection to the origin of a URL: a kept connection if there is one, otherwise a new
-     * connection. Rejects with the error of `open`.
+     * Resolves to a free connection to a URL's origin: an open connection if one is free, or else a new connection.
+     * Rejects with the error of `open`.
      */
     async connect(url: URL): Promise<PushConnection> {
       const { origin } = url;
-      // The bridge may have closed a kept connection. Core learns this only when the event loop has read the
-      // socket.
+      // The bridge may have closed an idle connection. Core learns that a connection was closed only when the event
+      // loop has read the socket.
       if (keptOf.has(origin)) await untilRead();
       const free = take(origin);
       if (free !== undefined) return free;
@@ -70,7 +73,7 @@ export function createPushConnections(
         onClosed: (connection) => forget(origin, connection),
       });
     },
-    /** Closes the kept connections now, and every other connection when its attempt has ended. */
+    /** Closes the connections whose attempts have ended, and later each other connection when its attempt ends. */
     close(): void {
       isClosed = true;
       for (const connection of kept) connection.destroy();

@@ -4,13 +4,13 @@ import type { AnswerListener, PushConnection } from "./push-connection";
 
 /** The progress of an attempt. The caller can read the progress during and after the attempt. */
 export interface PushProgress {
-  /** The connection over which the request was sent; undefined before the request was sent. */
+  /** The connection over which the request is sent; undefined until then. */
   connection: PushConnection | undefined;
   /** Whether the deadline passed, or the attempt was aborted, before an answer arrived. */
   isLate: boolean;
 }
 
-/** The answer to the request of an attempt. */
+/** The answer to the request of a push attempt. */
 export interface PushAnswer {
   readonly status: number;
   /** The `performance.now()` time at which the head was complete. */
@@ -19,11 +19,13 @@ export interface PushAnswer {
   readonly response: ResponseStart | undefined;
 }
 
-/** Maximum milliseconds for which an attempt waits for the start of a body after the head, for the log. */
+/**
+ * Maximum milliseconds for which an attempt waits, after the head, for the start of the body. The log shows this start.
+ */
 export const BODY_WITHIN_MS = 250;
 
 /**
- * Sends the request of an attempt once. Resolves when the head of the answer is complete. If the status is not 2xx,
+ * Sends the request of a push attempt once. Resolves when the head of the answer is complete. If the status is not 2xx,
  * then waits up to `BODY_WITHIN_MS` for the start of the body. Rejects when the connection breaks, when the attempt is
  * aborted, or when the head is not complete within `withinMs`, which includes the time to connect. When a reused
  * connection breaks, `sendPush` does not send the request again, because the bridge may have received the request. Only
@@ -45,7 +47,7 @@ export function sendPush(
     };
     const timer = setTimeout(end, withinMs);
     attempt.signal?.addEventListener("abort", end, { once: true });
-    // After the attempt, `end` would close a connection that another attempt may use.
+    // `end` must not run after the attempt, because it would close a connection that another attempt may be using.
     const stopWaiting = (): void => {
       clearTimeout(timer);
       attempt.signal?.removeEventListener("abort", end);
@@ -70,7 +72,7 @@ export function sendPush(
       },
     };
     function send(connection: PushConnection): void {
-      // After this process was paused, `send` may be called before the overdue timer fires.
+      // If this process was paused, `send` may be called before the overdue timer fires.
       if (performance.now() >= until) progress.isLate = true;
       if (progress.isLate) {
         connection.destroy();

@@ -3,7 +3,7 @@ import { isOver, nextRest, type Rest } from "./growing-rest";
 import { WORKSPACE_BYTES_MAX } from "./shard-queue";
 import { WAITING_MAX } from "./turns";
 
-/** The sizes of the push queue of a shard. */
+/** The size limits of a shard's push queue. */
 export interface QueueSize {
   readonly pushQueueMax: number;
   readonly pushQueueMaxBytes: number;
@@ -15,7 +15,7 @@ interface Size {
 }
 
 interface Resting {
-  /** The entries that stay in the queue. */
+  /** The ids of the workspace's entries that stay in the queue. */
   readonly entryIds: string[];
   bytes: number;
   rest: Rest;
@@ -25,10 +25,10 @@ interface Resting {
 const DUE_MAX = 10;
 
 /**
- * The workspaces of a shard to which core cannot push now, because core cannot decrypt their secrets. Their events stay
- * in the queue and not in memory. The resting events of all workspaces fill at most half of the shard's queue, and the
- * events of one workspace at most an eighth, so that other workspaces have room. This is not a circuit breaker: a
- * workspace whose bridge fails does not rest.
+ * The workspaces of a shard to which core cannot push now, because core cannot decrypt their secrets. The events of
+ * these workspaces stay in the queue, and are not kept in memory. The resting events of all workspaces fill at most
+ * half of the shard's queue, and the events of one workspace at most an eighth, so that other workspaces have room.
+ * This is not a circuit breaker: a workspace whose bridge fails does not rest.
  */
 export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: QueueSize) {
   const all: Size = { events: pushQueueMax / 2, bytes: pushQueueMaxBytes / 2 };
@@ -65,7 +65,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
       bytes += push.bytes;
       return true;
     },
-    /** Returns the ids of workspaces whose rest has ended, at most `DUE_MAX`. */
+    /** Returns the ids of at most `DUE_MAX` workspaces whose rest has ended. */
     due(): readonly string[] {
       const ids: string[] = [];
       for (const [id, { rest }] of resting) {
@@ -79,7 +79,7 @@ export function createRestingWorkspaces({ pushQueueMax, pushQueueMaxBytes }: Que
       const own = resting.get(workspaceId);
       if (own !== undefined) own.rest = nextRest(own.rest);
     },
-    /** Ends the rest of a workspace. Returns the ids of the entries that stayed in the queue. */
+    /** Ends the rest of a workspace. Returns the ids of the workspace's entries that stayed in the queue. */
     end(workspaceId: string): readonly string[] {
       const own = resting.get(workspaceId);
       if (own === undefined) return [];

@@ -37,8 +37,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Core does not begin first attempts while this many outcomes wait to be recorded. */
 const UNRECORDED_MAX = 1_000;
 /**
- * Minimum milliseconds for which a failed attempt counts as in progress. Without this minimum, thousands of events per
- * second could each fail three times at a bridge that refuses connections.
+ * Minimum milliseconds for which a failed attempt counts as in progress. Without this minimum, if a bridge refuses
+ * connections, thousands of events per second could each fail three times.
  */
 const FAILED_ATTEMPT_MS = 200;
 
@@ -57,8 +57,8 @@ export function dispatchShard(context: DispatcherContext, lease: Lease): Promise
  * stop, core finishes the attempts in progress, and records their outcomes. If the lease is lost before an outcome is
  * recorded, the next holder repeats the attempt, and the bridge recognizes the repeated event by its id.
  *
- * The events that this core itself publishes are handed over, if the queue has no unread event before them. Other events
- * are read from the queue.
+ * The events that this core itself publishes are handed over directly, if the queue contains no earlier unread event.
+ * Other events are read from the queue.
  *
  * While core cannot decrypt the secrets of a workspace, the workspace rests: its events stay in the queue, and core
  * tries to decrypt the secrets again after growing pauses.
@@ -70,7 +70,10 @@ class ShardDispatcher implements PushShard {
   readonly #waker = createWaker();
   readonly #queue;
   readonly #resting;
-  /** The turns of each workspace with an event in memory, by its id. Some workspaces without events are remembered. */
+  /**
+   * The turns of each workspace that has an event in memory, keyed by workspace id. The map also contains some
+   * workspaces without events.
+   */
   readonly #turns = new OwnerMap(
     () => new WorkspaceTurns<EventPush>(),
     ({ isIdle }) => isIdle,
@@ -119,11 +122,10 @@ class ShardDispatcher implements PushShard {
     stopWatch?.();
   }
 
-  /** Reads the queue once, if there is room. Returns the milliseconds to wait before the next look. */
+  /** Reads the queue once, if there is room in memory. Returns the milliseconds to wait before the next look. */
   async #look(): Promise<number> {
     try {
-      // Rests end only between two reads: a read in progress may return only newer events, and not those that stayed in
-      // the queue.
+      // Rests end only between two reads, because a read in progress may miss the events that stayed in the queue.
       if (await this.#endRests()) this.#queue.readAgain();
       if (this.#queue.isFull) {
         this.#advanceAll();
@@ -139,17 +141,17 @@ class ShardDispatcher implements PushShard {
     return AFTER_FAULT_MS;
   }
 
-  /** Takes the next events of the queue, which this core has just published. */
+  /** Takes the next events in the queue, which this core has just published. */
   #takePublished(position: QueuePosition, read: QueueRead, readAt: number): void {
     const last = read.pushes.at(-1)?.entryId;
-    // Redis woke no core, so the dispatcher must now read the events from the queue.
+    // Redis sent no wake for these events, so the dispatcher must now read the events from the queue.
     if (this.lease.stopping.aborted || !this.#queue.move(position, last)) return this.#waker.wake();
     this.#take(read, readAt);
   }
 
   #take({ pushes, versions, isEnd }: QueueRead, readAt: number): number {
-    // The workspaces in `current` may have been read before these events were published. Such a workspace is too old
-    // for the first attempts to push these events.
+    // The workspaces in `current` may have been read before these events were published, and are then too old for the
+    // events' first attempts.
     if (pushes.length > 0) this.current.renew(versions, readAt);
     for (const event of pushes) if (this.#queue.inHand.take(event)) this.#add(new EventPush(this, event));
     if (!isEnd) return 0;
@@ -214,7 +216,7 @@ class ShardDispatcher implements PushShard {
     let restMs = 0;
     try {
       const outcome = await push.try();
-      // The rest begins before the turn ends, so that no other first attempt begins for the workspace.
+      // The workspace's rest begins before the turn ends, so that no other first attempt begins for the workspace.
       if (outcome === "unreadable") this.#beginRest(push);
       if (typeof outcome === "object" && !outcome.ok) restMs = began + FAILED_ATTEMPT_MS - performance.now();
       return outcome;
@@ -305,7 +307,7 @@ class ShardDispatcher implements PushShard {
     this.#letGo(push);
   }
 
-  /** Ends the rests of the workspaces to which core can push again. Returns whether the queue must be read again. */
+  /** Ends the rests of the workspaces to which core can push again. Returns true if the queue must be read again. */
   async #endRests(): Promise<boolean> {
     let isAny = false;
     for (const workspaceId of this.#resting.due()) {

@@ -1,20 +1,20 @@
 /** A release of the pages. */
 export interface Release {
-  /** The path of the script. It contains a hash, so releases with different scripts have different paths. */
+  /** The path of the script. The path contains a hash, so releases with different scripts have different paths. */
   readonly script: string;
-  /** Time of the build in milliseconds; NaN if the release does not tell it. */
+  /** Time of the build in milliseconds; NaN if unknown. */
   readonly builtAt: number;
 }
 
 /**
- * Milliseconds after which a page takes an older release of the server for a return to that release. An upgrade of all
- * servers is shorter. During the upgrade, older and newer servers answer in turn.
+ * If only older releases answer for this many milliseconds, the page assumes that all servers were rolled back. During
+ * an upgrade, both older and newer servers answer, but an upgrade takes less time.
  */
 export const OLDER_FOR_MS = 600_000;
 
 /**
- * Returns a function that gets the server's release of each answer, and says whether the page should be loaded again: if
- * the release is newer, or if only older releases have answered for a long time.
+ * Returns a function that is called with the server's release of each answer, and returns whether the page should
+ * reload. The page should reload if the release is newer, or if only older releases have answered for `OLDER_FOR_MS`.
  *
  * @param own the release of the page
  */

@@ -2,8 +2,8 @@ import { POLLS_LOGGED_MAX, PUSHES_LOGGED_MAX } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../proto/json/shapes";
 
 /**
- * Merges two lists of deliveries. The result is sorted newest first, without duplicates. If both lists have an entry
- * for the same run of polls, the entry with more polls is kept.
+ * Merges two lists of deliveries. The result is sorted newest first, without duplicates. If both lists contain an entry
+ * for the same run of polls, the result contains the entry with more polls.
  */
 export function mergeDeliveries(
   some: readonly DeliveryShape[],
@@ -21,9 +21,9 @@ export function mergeDeliveries(
 
 /**
  * Returns undefined if the list is complete. Otherwise, deliveries that are older than the returned delivery may be
- * missing. The log keeps a limited number of entries of each kind: polls and pushes. If the list has the maximum of one
- * kind, the result is the oldest delivery of that kind. If the list has the maximum of both kinds, the result is the
- * newer of the two oldest deliveries.
+ * missing. The log keeps a limited number of entries of each kind: polls and pushes. If the list contains the maximum
+ * number of entries of one kind, the result is the oldest delivery of that kind. If the list is full of both kinds, the
+ * result is the newer of the two oldest deliveries.
  */
 export function oldestKept(deliveries: readonly DeliveryShape[]): DeliveryShape | undefined {
   const [polls, pushes] = [

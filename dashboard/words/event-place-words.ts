@@ -46,7 +46,7 @@ export function whyGone({ event, place, attempts }: EventShape): string | undefi
     : "The service no longer has the event.";
 }
 
-/** Returns the time until which the log keeps the event's last attempt; undefined if it has no attempt. */
+/** Returns the time until which the log keeps the event's last attempt; undefined if there was no attempt. */
 export function loggedUntil({ attempts }: EventShape): string | undefined {
   const last = attempts.at(-1)?.delivery;
   if (last === undefined) return undefined;

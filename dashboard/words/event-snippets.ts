@@ -11,8 +11,8 @@ export interface EventPush {
 }
 
 /**
- * Returns a program that pushes an event as the service does: the same bytes and headers, with a new signature. The
- * environment variable SIGNING_SECRET contains the secret, so that the program can be shared.
+ * Returns a program that pushes an event as the service does, with the same bytes and headers, but with a new
+ * signature. The program reads the secret from the environment variable SIGNING_SECRET, so users can share the program.
  */
 export function eventSnippet(language: Language, push: EventPush): string {
   return WRITERS[language](push);
@@ -143,10 +143,13 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Characters that no source should contain, because an editor hides them, or because Go allows one only at its start. */
+/**
+ * Characters that source code should not contain: editors hide them, and Go allows a byte order mark only at the start
+ * of a file.
+ */
 const HIDDEN = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
-/** Returns a string literal that TypeScript, Python and Go read alike. */
+/** Returns a string literal that has the same value in TypeScript, Python and Go. */
 function literal(text: string): string {
   return JSON.stringify(text).replaceAll(
     HIDDEN,

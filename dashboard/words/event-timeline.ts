@@ -8,8 +8,8 @@ export type TimelineStep =
   | { readonly is: "expires"; readonly at: string };
 
 /**
- * Returns what happened to an event, oldest first, and when it expires. Steps at the same time are in the order of their
- * causes: an event is published before its first attempt, and sent again before the attempts that follow.
+ * Returns what happened to an event, oldest first, and when it expires. Steps with the same time are in causal order:
+ * an event is published before its first attempt, and sent again before the attempts that follow.
  */
 export function timelineOf({
   publishedAt,

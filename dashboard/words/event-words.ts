@@ -13,14 +13,16 @@ export function placeOf({ channel, userId }: EventSummaryShape): string {
   return userId === "" ? "" : `@${userId}`;
 }
 
-/** Says which message an event is about, e.g. "#general · Who is in? [Join]"; undefined if this is not known. */
+/**
+ * Returns the place and the text of an event's message: "#general · Who is in? [Join]"; undefined if both are unknown.
+ */
 export function messageWords(summary: EventSummaryShape | null): string | undefined {
   if (summary === null) return undefined;
   const parts = [placeOf(summary), summary.text].filter((each) => each !== "");
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 
-/** Returns the end of an event's id: the start is the time, which a row also shows. */
+/** Returns only the end of an event's id. The start encodes the time, which each row already shows. */
 export function shortId(eventId: string): string {
   return `…${eventId.slice(-SHORT_ID_CHARACTERS)}`;
 }
@@ -36,13 +38,16 @@ interface Envelope {
   readonly message?: { readonly id?: unknown; readonly text?: unknown; readonly buttons?: unknown };
 }
 
-/** Returns the words of an event from its JSON, as the entries of the log have them; null if it is no event. */
+/** Returns the summary of an event as the log shows it, without markup; null if the JSON is not an event. */
 export function readWords(json: string): EventSummaryShape | null {
   const summary = readSummary(json);
   return summary && { ...summary, text: withoutMarkup(summary.text) };
 }
 
-/** Reads the summary of an event from its JSON, as core does for the entries of the log; null if it is no event. */
+/**
+ * Reads the summary of an event from its JSON, as core does for the entries of the log; null if the JSON is not an
+ * event.
+ */
 export function readSummary(json: string): EventSummaryShape | null {
   let event: Envelope | null;
   try {

@@ -1,7 +1,7 @@
 import type { Mode } from "../../proto/json/shapes";
 import type { Language } from "./languages";
 
-/** What a program contains. It reads the secret from the variable SIGNING_SECRET. */
+/** Values in a program. The program reads the secret from the variable SIGNING_SECRET. */
 export interface FirstRequest {
   readonly publicUrl: string;
   readonly workspaceId: string;
@@ -18,7 +18,7 @@ export function secretCommand(secret: string): string {
 
 /**
  * Returns a complete program that sends a signed event, polls if the workspace does not push, and prints the answers.
- * The first line says how to run it.
+ * The first line of the program says how to run the program.
  */
 export function firstRequest(language: Language, { publicUrl, workspaceId, mode }: FirstRequest): string {
   const hook = `${publicUrl}/hooks/${workspaceId}`;
@@ -27,7 +27,7 @@ export function firstRequest(language: Language, { publicUrl, workspaceId, mode 
 
 type Program = (hook: string, polls: boolean) => readonly string[];
 
-/** Returns lines only for a workspace whose bridge polls. */
+/** Returns `lines` if the workspace's bridge polls, and no lines otherwise. */
 const onlyIf = (polls: boolean, ...lines: readonly string[]): readonly string[] => (polls ? lines : []);
 
 const PROGRAMS: Readonly<Record<Language, Program>> = {

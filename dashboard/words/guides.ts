@@ -1,4 +1,7 @@
-/** Paths of the pages for people who write a bridge or a game. The dashboard's server serves them without sign-in. */
+/**
+ * Paths of the pages for people who write a bridge or a game. The dashboard's server serves these pages without
+ * sign-in.
+ */
 export const GUIDES = {
   api: "/docs",
   bridge: "/guides/bridge-guide",

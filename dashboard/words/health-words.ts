@@ -41,7 +41,7 @@ const UNKNOWN: HealthWords = {
   sentence: "The state of delivery is not known yet.",
 };
 
-/** Describes the state that core reports. The list of workspaces and the page of each workspace show the same words. */
+/** Describes the state that core reports. The list of workspaces and the page of each workspace show this text. */
 export function healthWords(
   workspace: Pick<WorkspaceShape, "custom" | "connected" | "missingKey">,
   health: HealthShape,

@@ -32,7 +32,7 @@ export function stateWords(
   return { tone: TONES[state], label: healthLabel(state, mode) };
 }
 
-/** Returns the time of the last contact and what happened, e.g. "32 min ago" and "503"; undefined if there was none. */
+/** Returns the time and the result of the last contact: "32 min ago" and "503"; undefined if there was no contact. */
 export function contactWords(
   summary: SummaryShape,
   nowMs: number,
@@ -45,7 +45,10 @@ export function contactWords(
   return { at, ago: fromNow(Date.parse(at), nowMs), what };
 }
 
-/** Returns the words for use within a sentence. Words in capitals, such as TLS, stay as they are. */
+/**
+ * Returns the words with a small first letter, for use within a sentence. Words in capitals, such as TLS, stay as they
+ * are.
+ */
 function lowered(words: string): string {
   return /^[A-Z][a-z]/.test(words) ? words.charAt(0).toLowerCase() + words.slice(1) : words;
 }
@@ -57,13 +60,16 @@ export function totalOf(counts: StateCounts): number {
 const PERIOD_MS = 5 * 60_000;
 const PERIODS = 12;
 
-/** The requests of five minutes in the chart. */
+/** The requests of five minutes, which are one bar in the chart. */
 export interface Bar {
   readonly good: number;
   readonly bad: number;
 }
 
-/** Returns the bars of the last hour, oldest first. The periods of core are whole five minutes of the clock. */
+/**
+ * Returns the bars of the last hour, oldest first. Core's periods last five minutes, and begin at full multiples of
+ * five minutes.
+ */
 export function barsOf(periods: readonly PeriodShape[], nowMs: number): readonly Bar[] {
   const newest = Math.floor(nowMs / PERIOD_MS);
   const bars = Array.from({ length: PERIODS }, () => ({ good: 0, bad: 0 }));
@@ -117,8 +123,8 @@ function counted(count: number, one: string, many: string): string {
 }
 
 /**
- * Returns the number of workspaces that would be in a different place if the list were loaded again. These are the shown
- * rows that changed their state or were deleted, and the other workspaces by which the counts differ.
+ * Returns the number of workspaces that would be in a different place if the list were loaded again. The result is the
+ * number of shown rows that changed their state or were deleted, or the change of the counts if that is greater.
  */
 export function changesOf(
   loaded: {

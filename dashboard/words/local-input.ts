@@ -3,7 +3,10 @@ import { writtenTimesIn } from "./time-words";
 const MINUTE_MS = 60_000;
 const SECONDS_LENGTH = "2026-01-31T00:00:00".length;
 
-/** Returns a time as the value of an input of the type `datetime-local`: the time in the chosen zone, without the zone. */
+/**
+ * Returns a time as the value of an input of the type `datetime-local`: the time in the chosen time zone, without an
+ * offset.
+ */
 export function toLocalInput(at: string): string {
   const ms = Date.parse(at);
   if (Number.isNaN(ms)) return "";
@@ -11,7 +14,10 @@ export function toLocalInput(at: string): string {
   return new Date(ms - offsetMs).toISOString().slice(0, SECONDS_LENGTH);
 }
 
-/** Returns the time that a user has put into such an input, as ISO 8601 in UTC; empty if the input is empty. */
+/**
+ * Returns the time that a user entered in an input of the type `datetime-local`, as ISO 8601 in UTC; empty if the input
+ * is empty.
+ */
 export function fromLocalInput(value: string): string {
   const ms = Date.parse(writtenTimesIn() === "utc" ? `${value}Z` : value);
   return Number.isNaN(ms) ? "" : new Date(ms).toISOString();

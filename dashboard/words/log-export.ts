@@ -8,7 +8,7 @@ export function toJsonLines(deliveries: readonly DeliveryShape[]): string {
     .join("");
 }
 
-/** Returns the name of a file with exported deliveries. The file systems of all computers accept the name. */
+/** Returns the name of a file with exported deliveries. The name is valid on every common file system. */
 export function exportName(workspaceId: string, nowMs: number): string {
   return `deliveries-${workspaceId}-${new Date(nowMs).toISOString().slice(0, 19).replaceAll(":", "-")}.jsonl`;
 }

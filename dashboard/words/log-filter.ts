@@ -14,9 +14,9 @@ export interface DeliveryFilter {
   readonly message: string;
   /** Text that the message, the channel or the member must contain, ignoring case. Any value except "" hides polls. */
   readonly text: string;
-  /** First time to show, as ISO 8601 in UTC. */
+  /** Start of the times to show (inclusive), as ISO 8601 in UTC. */
   readonly from: string;
-  /** First time that is too late to show, as ISO 8601 in UTC. */
+  /** End of the times to show (exclusive), as ISO 8601 in UTC. */
   readonly to: string;
 }
 
@@ -64,7 +64,7 @@ function isAbout({ summary }: DeliveryShape, channel: string, message: string, t
   );
 }
 
-/** Whether a delivery, or one of several polls, was in a range of time. */
+/** Returns whether a delivery, or a run of polls, overlaps a range of time. */
 function isWithin({ at, lastAt }: DeliveryShape, fromMs: number, toMs: number): boolean {
   return Date.parse(at) < toMs && Date.parse(lastAt ?? at) >= fromMs;
 }

@@ -2,11 +2,11 @@ import type { DeliveryShape } from "../../proto/json/shapes";
 
 /** A row of the log: all attempts of an event, a poll, or several neighbouring runs of polls without events. */
 export interface LogRow {
-  /** The id of the oldest entry, which stays the same while newer entries join the row. */
+  /** The id of the oldest entry, because this id does not change when newer entries join the row. */
   readonly id: string;
   /** The name of the row in the page's URL: the id of the event, or the row's id. */
   readonly name: string;
-  /** The newest attempt, or the poll; for several runs, their sum. */
+  /** The newest attempt, or the poll. Several runs of polls are combined into one delivery. */
   readonly delivery: DeliveryShape;
   /** The entries of the row, newest first. */
   readonly entries: readonly DeliveryShape[];
@@ -53,7 +53,7 @@ export const ROWS_PER_PAGE = 20;
 
 export interface PageOfRows {
   readonly rows: readonly LogRow[];
-  /** Number of the page, from 1. If the log has fewer pages than the requested number, this is the last page. */
+  /** Number of the page, from 1. If the requested page does not exist, this is the last page. */
   readonly page: number;
   readonly pages: number;
 }

@@ -2,8 +2,8 @@ import { DELIVERY_RESULTS, RESULT_MEANINGS } from "../../contract/deliveries";
 import { ALL_DELIVERIES, type DeliveryFilter } from "./log-filter";
 
 /**
- * The part of the log that is shown. The query of the page's URL contains this view, so a shared link shows the same
- * part.
+ * The part of the log that is shown. The query of the page's URL contains the filters and the page number, so a shared
+ * link shows the same part.
  */
 export interface LogView {
   readonly filter: DeliveryFilter;
@@ -16,10 +16,10 @@ const RESULTS = new Set<string>([
   ...DELIVERY_RESULTS.map((each) => RESULT_MEANINGS[each].outcome),
 ]);
 const TEXT_MAX = 100;
-/** Maximum number of rows that the URL says are open. */
+/** Maximum number of open rows in the URL. */
 const OPEN_MAX = 10;
 
-/** The name of each filter in the query. */
+/** The query parameter of each filter. */
 const NAMES: Readonly<Record<keyof DeliveryFilter, string>> = {
   result: "outcome",
   eventType: "kind",
@@ -49,7 +49,7 @@ export function readLogView(query: URLSearchParams): LogView {
   };
 }
 
-/** Returns a query with the view, e.g. "?outcome=failed&page=2". The other parameters of the given query are kept. */
+/** Returns a query with the view: "?outcome=failed&page=2". The other parameters of the given query are kept. */
 export function withLogView(query: URLSearchParams, { filter, page }: LogView): string {
   const changed = new URLSearchParams(query);
   const parts = [

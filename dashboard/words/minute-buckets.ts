@@ -1,14 +1,14 @@
 import { RESULT_MEANINGS } from "../../contract/deliveries";
 import type { DeliveryShape } from "../../proto/json/shapes";
 
-/** Push attempts by outcome, and polls. */
+/** The counted kinds: push attempts by outcome, and polls. */
 type Counted = "success" | "failed" | "dropped" | "polls";
 
 /** The counts for each minute of the last hour. All lists have the same length, and begin with the oldest minute. */
 export interface MinuteBuckets extends Readonly<Record<Counted, readonly number[]>> {
   /** Events that polls returned. */
   readonly fetched: readonly number[];
-  /** Whether a full minute after the first known poll had no poll. */
+  /** Whether each minute passed without a poll; false before the first known poll, and for partial minutes. */
   readonly silent: readonly boolean[];
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
@@ -22,7 +22,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** An hour that does not begin on the minute contains 59 full minutes, and a partial minute at each end. */
 const MINUTES = 61;
 
-/** Counts the deliveries of the last hour by minute. The health of a workspace covers the same hour. */
+/** Counts the deliveries of the last hour by minute. The health of a workspace covers the last hour too. */
 export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: number): MinuteBuckets {
   const sinceMs = nowMs - HOUR_MS;
   const first = Math.floor(sinceMs / MINUTE_MS);
@@ -45,8 +45,8 @@ export function minuteBuckets(deliveries: readonly DeliveryShape[], nowMs: numbe
       const until = pollsUntil(delivery);
       counts.forEach((count, i) => {
         const fromMs = Math.max(sinceMs, (first + i) * MINUTE_MS - 1);
-        // The browser's clock can be behind core's clock. Polls that seem to be in the future are then counted in the
-        // last minute.
+        // If the browser's clock is behind core's clock, polls seem to be in the future, and are counted in the last
+        // minute.
         const toMs = i === MINUTES - 1 ? Infinity : (first + i + 1) * MINUTE_MS - 1;
         count.polls += until(toMs) - until(fromMs);
       });

@@ -32,8 +32,8 @@ const COUNTED_MS = REQUEST_BUCKET_MINUTES * (REQUEST_BUCKETS - 1) * 60_000;
 export function acceptedRequestAt(health: HealthShape, requests?: RequestsShape): string | null {
   const requestAt = firstRequestAt(health);
   const hasPolled = health?.mode === "poll" && health.lastPollAt !== null;
-  // Core stores the time of the first signed request, also if the request was refused. Without a poll, and without an
-  // accepted request since then, that request was the only kind of request of the bridge.
+  // Core stores the time of the first signed request, even if the request was refused. If the bridge has not polled,
+  // and no request was accepted since then, all signed requests were refused.
   const invalid = blockingRefusal(requests) && requests?.refusals.find(({ kind }) => kind === "invalid");
   const isOnlyRefused =
     invalid !== undefined && !hasPolled && Date.parse(invalid.at) - Date.parse(requestAt ?? "") < COUNTED_MS;
@@ -41,7 +41,7 @@ export function acceptedRequestAt(health: HealthShape, requests?: RequestsShape)
 }
 
 /**
- * Returns the steps until a bridge is connected, in order. A signed request that was refused does not complete the step
+ * Returns the steps to connect a bridge, in order. A signed request that was refused does not complete the step
  * "request".
  *
  * @param requests undefined while unknown
@@ -65,8 +65,8 @@ const NEW_FOR_MS = 60 * 60 * 1_000;
 const NEW_EVENTS_MAX = 25;
 
 /**
- * Returns whether a bridge is in use: it has worked for an hour, or has got many events. A bridge that only receives
- * pushes never sends a request, so without this rule, its workspace would look new forever.
+ * Returns whether a bridge is in use: it has worked for an hour, or has received many events. A bridge that only
+ * receives pushes never sends a request, so without this rule, its workspace would look new forever.
  *
  * @param deliveries the log, newest first
  */
@@ -75,18 +75,18 @@ export function isInUse(deliveries: readonly DeliveryShape[], nowMs: number): bo
   const first = worked.at(-1);
   if (first === undefined) return false;
   const events = worked.reduce((sum, { polls, events: fetched }) => sum + (polls > 0 ? fetched : 1), 0);
-  // A full log has lost its beginning.
+  // A full log no longer contains the first deliveries, so the bridge counts as old.
   const isOld = nowMs - Date.parse(first.at) >= NEW_FOR_MS || oldestKept(deliveries) !== undefined;
   return isOld || events > NEW_EVENTS_MAX;
 }
 
 /**
  * Returns whether a workspace's page shows the steps. The page shows the steps until all are done or the bridge is in
- * use. The page also hides the steps if the bridge has sent requests and the workspace is older than the period of the
- * log, because the log then cannot show whether a push ever succeeded.
+ * use. The page also hides the steps if the bridge has sent requests and the workspace is older than the log. The log
+ * then cannot show whether a push ever succeeded.
  *
  * @param begun whether the operator connected the workspace in this browser, or confirmed a step; if not, the page hides
- *   the steps even if the step `check` is not done
+ *   the steps when only the step `check` is missing
  * @param isUsed the result of `isInUse`
  */
 export function showsNextSteps(

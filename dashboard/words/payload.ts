@@ -1,7 +1,7 @@
 export interface Payload {
   /** The type of the event; empty if the text contains no type. */
   readonly type: string;
-  /** The JSON with line breaks. If the text is not JSON, the text itself. */
+  /** The JSON with line breaks, or the unchanged text if it is not JSON. */
   readonly pretty: string;
 }
 

@@ -6,7 +6,7 @@ export interface RefusalRow {
   readonly status: number;
   /** Number of refusals in the last hour; 0 if only older samples exist. */
   readonly count: number;
-  /** The samples, newest first. Empty if core has counted refusals without keeping a sample. */
+  /** Samples of the refused requests, newest first. Empty if core counted the refusals but kept no sample. */
   readonly samples: readonly RefusedShape[];
 }
 
@@ -18,8 +18,8 @@ export interface RequestSums {
 }
 
 /**
- * Returns the sums of the last hour, and a row for each status with a refusal: the status that was refused last comes
- * first.
+ * Returns the sums of the last hour, and a row for each status with which requests were refused. The status of the
+ * newest refusal comes first.
  */
 export function requestSums({ counts, refusals }: RequestsShape): RequestSums {
   const kinds = Object.keys(REFUSAL_STATUS) as RefusalKind[];

@@ -29,13 +29,13 @@ export const EXPIRY_WORDS = `Most messages expire ${LIVE_LIFETIME_MS / 60_000} m
 export interface FailedSplit {
   /** Ids of the events that "Select all" selects, in the order of `events`. */
   readonly choosable: readonly string[];
-  /** Says how many events "Select all" leaves out; undefined if there are none. */
+  /** Says how many events "Select all" leaves out; undefined if it leaves out none. */
   readonly leftOut: string | undefined;
 }
 
 /**
- * Splits failed events into the events that "Select all" selects, and the rest. Test events are left out, because a
- * bridge shows nothing in the chat for a test event. A single test event can still be sent again.
+ * Separates the failed events that "Select all" selects from the failed events that it leaves out. Test events are left
+ * out, because a bridge shows nothing in the chat for a test event. A single test event can still be sent again.
  */
 export function splitFailed(
   events: readonly Pick<FailedEventShape, "eventId" | "eventType">[],
@@ -59,7 +59,7 @@ export function attemptWords(delivery: Attempt): string {
   return delivery.attempt === 0 ? "no attempt" : `attempt ${attemptNumber(delivery)}`;
 }
 
-/** Returns the number of an attempt, e.g. "1 of 3", or "1" if the maximum is not known. */
+/** Returns the number of an attempt: "1 of 3", or "1" if the maximum is not known. */
 export function attemptNumber(delivery: Attempt): string {
   const attempts = attemptsOf(delivery);
   return attempts === undefined ? `${delivery.attempt}` : `${delivery.attempt} of ${attempts}`;
@@ -76,7 +76,7 @@ export function attemptsOf({ eventType, attempt }: Attempt): number | undefined 
   return isRetried ? 1 + RETRY_OFFSETS_MS.length : undefined;
 }
 
-/** Returns why the details of an entry show no events. */
+/** Says why the details of a log entry show no events. */
 export function whyNoEvents(delivery: DeliveryShape): string {
   const { polls, result } = delivery;
   if (polls > 0) return "The events of this poll are no longer held.";

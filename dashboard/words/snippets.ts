@@ -19,7 +19,7 @@ export function snippetsFor(mode: Mode): readonly (typeof SNIPPETS)[number][] {
   return SNIPPETS.filter(({ name }) => name !== "poll" || mode !== "push");
 }
 
-/** Returns the settings for the bridge, or shell commands with which to try the workspace. */
+/** Returns the settings for the bridge, or shell commands that try the workspace. */
 export function snippetFor(name: SnippetName, facts: BridgeFacts): string {
   switch (name) {
     case "settings":

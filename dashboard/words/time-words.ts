@@ -1,14 +1,14 @@
-/** The time zone of all times: the browser's zone, or UTC. */
+/** The time zone in which times are shown: the browser's zone, or UTC. */
 export type TimesIn = "local" | "utc";
 
 let timesIn: TimesIn = "local";
 
-/** Sets the time zone of all further texts. */
+/** Sets the time zone in which the functions of this module write times. */
 export function writeTimesIn(zone: TimesIn): void {
   timesIn = zone;
 }
 
-/** Returns the time zone of all texts. */
+/** Returns the time zone in which the functions of this module write times. */
 export function writtenTimesIn(): TimesIn {
   return timesIn;
 }

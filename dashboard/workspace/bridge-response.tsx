@@ -2,8 +2,8 @@ import type { DeliveryDetailShape } from "../../proto/json/shapes";
 import { msTime } from "../words/time-words";
 
 /**
- * Shows the start of the body of the bridge's response to a failed attempt. `at` is the time of the attempt; it
- * distinguishes the regions of several responses on a page.
+ * Shows the start of the body of the bridge's response to a failed attempt. `at` is the time of the attempt. The
+ * region's label contains this time, so that screen readers can tell several responses apart.
  */
 export function BridgeResponse({
   response,

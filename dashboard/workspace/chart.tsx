@@ -7,9 +7,9 @@ import { localTime } from "../words/time-words";
 
 export interface ChartSeries {
   readonly label: string;
-  /** A colour variable of the stylesheet, e.g. "--good". */
+  /** A colour variable of the stylesheet, such as "--good". */
   readonly colour: string;
-  /** A `band` fills whole minutes, behind the bars. */
+  /** A `band` is a background behind the bars, which fills whole minutes. */
   readonly kind: "bars" | "band" | "line" | "points";
 }
 
@@ -19,13 +19,16 @@ export interface ChartProps {
   /** Start of each minute, in seconds since the epoch. */
   readonly minutes: readonly number[];
   readonly series: readonly ChartSeries[];
-  /** One list for each series. A list has one value for each minute. */
+  /** One list for each series, with one value for each minute. */
   readonly values: readonly (readonly (number | null)[])[];
   readonly unit: string;
   readonly height: number;
   /** Returns the figures of a minute in words. `minute` is an index into `minutes`. */
   reading(minute: number): string;
-  /** Called when the user chooses a minute, with its start in ms since the epoch. Without it, no minute can be chosen. */
+  /**
+   * Called when the user chooses a minute, with its start in ms since the epoch. If missing, the user cannot choose a
+   * minute.
+   */
   readonly onMinute?: ((startMs: number) => void) | undefined;
 }
 
@@ -33,13 +36,17 @@ export interface ChartProps {
 const MINUTE = 60;
 const BAR_WIDTH = 0.7;
 const POINT_SIZE = 5;
-/** Seconds between two labels of the x axis: the shortest interval that leaves room for each label. */
+/**
+ * Possible intervals between the labels of the x axis, in seconds. The chart uses the shortest interval that leaves
+ * room for each label.
+ */
 const TIME_STEPS = [5, 10, 15, 20, 30].map((count) => count * MINUTE);
 const TIME_LABEL_WIDTH = 60;
 
 /**
- * A chart of the last hour. While the mouse is over a minute, the chart shows the minute's figures. With `onMinute`, a
- * click chooses a minute, and a slider over the chart does the same for the keyboard: arrow keys move, Enter chooses.
+ * A chart of the last hour. While the mouse is over a minute, the chart shows the minute's figures. If `onMinute` is
+ * given, the user chooses a minute with a click, or with the keyboard: arrow keys move a slider over the chart, and
+ * Enter chooses.
  */
 export function Chart({ label, minutes, series, values, unit, height, reading, onMinute }: ChartProps) {
   const [pointed, setPointed] = useState<number | undefined>(undefined);
@@ -113,7 +120,10 @@ interface MinuteSliderProps extends Pick<ChartProps, "minutes" | "reading"> {
   onChoose(minute: number): void;
 }
 
-/** Lets a keyboard user read and choose the minutes of a chart. It covers the chart, and lets the mouse through. */
+/**
+ * Lets a keyboard user read and choose the minutes of a chart. The slider covers the chart, but mouse events pass
+ * through to the chart.
+ */
 function MinuteSlider({ minutes, picked, reading, onPick, onChoose }: MinuteSliderProps) {
   const last = minutes.length - 1;
   const now = Math.min(picked ?? last, last);

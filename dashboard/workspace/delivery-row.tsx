@@ -21,11 +21,13 @@ export interface DeliveryRowProps {
   readonly isOpen: boolean;
   onToggle(): void;
   readonly isChosen?: boolean;
-  /** Missing if the row's event cannot be sent again. */
+  /** Called when the user selects or deselects the row. Missing if the row's event cannot be sent again. */
   onChoose?(): void;
 }
 
-/** Shows a row of the log. A click opens the details. The row of an event also links to the event's page. */
+/**
+ * Shows a row of the log. A click opens the details. If the row is about an event, it also links to the event's page.
+ */
 export function DeliveryRow(props: DeliveryRowProps) {
   const { row, deliveries, workspaceId, sendAgain, isOpen, onToggle, isChosen = false, onChoose } = props;
   const { delivery } = row;

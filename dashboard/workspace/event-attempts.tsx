@@ -9,7 +9,7 @@ export function EventAttempts({
   shown,
 }: {
   readonly attempts: readonly DeliveryShape[];
-  /** The delivery to which the opened row belongs. */
+  /** The delivery whose row is open. */
   readonly shown: DeliveryShape;
 }) {
   return (

@@ -2,8 +2,8 @@ import type { DeliveryShape } from "../../proto/json/shapes";
 import { placeOf } from "../words/event-words";
 
 /**
- * Says which message an event is about, or else its type. A game chose the texts, so each text is isolated: letters that
- * are written from right to left do not move the words around them.
+ * Shows the place and the text of an event's message, or the event's type if both are empty. Games choose these texts,
+ * so each text is isolated: right-to-left letters do not move the words around them.
  */
 export function EventName({ summary, eventType }: Pick<DeliveryShape, "summary" | "eventType">) {
   const place = summary === null ? "" : placeOf(summary);

@@ -51,7 +51,7 @@ export function FirstRequestCard({ made, health, requests, publicUrl }: FirstReq
   );
 }
 
-/** Says whether the service has accepted a request, or why it refused one. Screen readers read out the change. */
+/** Says whether the service has accepted a request, or why it refused one. Screen readers announce each change. */
 function FirstRequestStatus({ health, requests }: Pick<FirstRequestCardProps, "health" | "requests">) {
   const at = acceptedRequestAt(health, requests);
   const refused = blockingRefusal(requests);

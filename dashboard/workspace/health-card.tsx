@@ -8,7 +8,7 @@ import { healthWords } from "../words/health-words";
 export interface HealthCardProps {
   readonly workspace: WorkspaceShape;
   readonly health: HealthShape;
-  /** Whether the health may be outdated. The card then loses the colour of the state. */
+  /** Whether the health may be outdated. If so, the card does not show the colour of the state. */
   readonly isStale: boolean;
 }
 

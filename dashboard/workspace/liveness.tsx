@@ -19,7 +19,7 @@ export function LivenessBadge({ liveness }: { readonly liveness: Liveness }) {
   );
 }
 
-/** Says why the page is not live, until it is live again. */
+/** Says why the page is not live. Shows nothing while the page is live or connecting. */
 export function LivenessNotice({
   liveness,
   updatedAt,

@@ -12,7 +12,7 @@ export interface LogFiltersProps {
   onFilter(filter: DeliveryFilter): void;
 }
 
-/** The filters of the log. The filters that are used less often are hidden until they are used or asked for. */
+/** The filters of the log. Rarely used filters are hidden until one of them is set, or the user asks for them. */
 export function LogFilters({ log, filter, onFilter }: LogFiltersProps) {
   const [isAsked, setAsked] = useState(false);
   const moreId = useId();
@@ -98,7 +98,7 @@ function Search({ label, value, onValue, hint }: FilterProps & { readonly hint?:
   );
 }
 
-/** A time in the chosen time zone. */
+/** An input for a time in the chosen time zone. */
 function Time({ label, value, onValue }: FilterProps) {
   return (
     <label class="grow">

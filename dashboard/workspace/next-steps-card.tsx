@@ -18,7 +18,7 @@ export interface NextStepsCardProps {
 }
 
 /**
- * Shows the steps until the bridge is connected. A step that the service detects is marked as done without a reload.
+ * Shows the steps to connect the bridge. A step that the service detects is marked as done without a reload.
  */
 export function NextStepsCard({ workspace, health, requests, used: { ticks, tick } }: NextStepsCardProps) {
   const refused = blockingRefusal(requests);

@@ -56,7 +56,7 @@ export function OperatorEventsCard({ workspace, onChange }: OperatorEventsCardPr
           onText={setTyped}
           placeholder="https://ops.example/events"
           required
-          hint="An https URL, which gets signed requests, or an email address."
+          hint="An https URL that receives signed requests, or an email address."
         />
         {missingKey !== "" && (
           <Notice tone="bad">

@@ -24,24 +24,24 @@ export interface OverviewProps {
 }
 
 /**
- * The first tab of a workspace's page: whether the bridge works, what to do next, and what happened. Only
- * the small card of the test event is beside the steps or the chart. The bridge's requests can fill a screen, so their
- * card has a row of its own. The order of the elements is the reading order on every screen, so the chart comes first
- * when it is beside the test event.
+ * The first tab of a workspace's page: whether the bridge works, what to do next, and what happened. Only the small
+ * card for test events is placed beside the steps or the chart. The bridge's requests can fill a screen, so their card
+ * has its own row. The order of the elements is the reading order on every screen, so a chart beside the card for test
+ * events comes before that card.
  */
 export function Overview({ workspace, health, deliveries, requests, liveness, isStale }: OverviewProps) {
   const used = useTicks(workspace.id);
   const now = useNow(60_000);
   const isAlive = workspace.custom && workspace.connected;
   const isUsed = isInUse(deliveries ?? [], now);
-  // Until the log is loaded, only a workspace that was never used is known to be new.
+  // Until the log is loaded, it is unknown whether a workspace is new, unless the workspace was never used.
   const isKnown = deliveries !== undefined || health?.state === "unused";
   const isNew = isKnown && showsNextSteps(workspace, health, used.ticks, used.begun, now, isUsed);
   const hasTraffic = isAlive && (!isNew || (deliveries ?? []).length > 0);
   const { filter, show } = useLogView();
   function showMinute(startMs: number): void {
     show({ filter: { ...filter, ...minuteOf(startMs) }, page: 1 });
-    // The focus also scrolls to the log.
+    // Setting the focus also scrolls to the log.
     document.getElementById("log-title")?.focus();
   }
   const traffic = hasTraffic && (

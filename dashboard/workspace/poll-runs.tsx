@@ -2,7 +2,9 @@ import type { DeliveryShape } from "../../proto/json/shapes";
 import { Instant } from "../parts/instant";
 import { countOf } from "../words/delivery-list";
 
-/** Lists, newest first, the runs of empty polls that share a row. Between two runs, the bridge did not poll. */
+/**
+ * Lists the runs of empty polls that share a row of the log, newest first. Between two runs, the bridge did not poll.
+ */
 export function PollRuns({ runs }: { readonly runs: readonly DeliveryShape[] }) {
   return (
     <>

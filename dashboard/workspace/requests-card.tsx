@@ -11,7 +11,7 @@ export interface RequestsCardProps {
   readonly requests: RequestsShape | undefined;
 }
 
-/** Shows the bridge's requests of the last hour, and for each status of a refusal the reason and what to do. */
+/** Shows the bridge's requests of the last hour. For each status of refused requests, shows the reason and the fix. */
 export function RequestsCard({ workspace, requests }: RequestsCardProps) {
   const sums = requests && requestSums(requests);
   return (
@@ -103,5 +103,5 @@ function Reference({ method }: Pick<RefusedShape, "method">) {
   );
 }
 
-/** Core cuts the signed text of a sample to this number of characters. */
+/** Maximum number of characters of the signed text in a sample; core cuts longer texts. */
 const SIGNED_TEXT_MAX = 64;

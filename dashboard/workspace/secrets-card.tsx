@@ -13,8 +13,8 @@ export interface SecretsCardProps {
 }
 
 /**
- * Lists the valid signing secrets with their expiry, and lets the user create a new secret. An unreadable
- * secret is replaced immediately, because nothing can be signed with it.
+ * Lists the valid signing secrets with their expiry, and lets the user create a new secret. The new secret replaces an
+ * unreadable secret immediately, because nothing can be signed with an unreadable secret.
  */
 export function SecretsCard({ workspace: { id, secrets, missingKey }, onSecret }: SecretsCardProps) {
   const [asking, setAsking] = useState(false);

@@ -20,8 +20,8 @@ export interface SendAgainBarProps {
 }
 
 /**
- * Selects all failed events, and sends the selected events again. Asks before it sends several events. Without failed
- * events, it shows only the last results.
+ * Lets the user select all failed events, and send the selected events again. Asks for confirmation before it sends
+ * several events. If there are no failed events, shows only the last results.
  */
 export function SendAgainBar(props: SendAgainBarProps) {
   const { sendAgain, choosable, leftOut, chosen, onChoose, onSent } = props;
@@ -99,7 +99,7 @@ export function SendAgainBar(props: SendAgainBarProps) {
   );
 }
 
-/** Says how many events were queued, and why the others were not. */
+/** Says how many events were queued, and why the other events were not queued. */
 function Results({ results, onClose }: { readonly results: SentResults; onClose(): void }) {
   const unsent = results.filter(({ result }) => result !== "queued");
   return (

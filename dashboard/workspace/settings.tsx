@@ -14,8 +14,7 @@ export interface SettingsProps {
 }
 
 /**
- * The second tab of a workspace's page. Each card has a fixed column, so that a card that grows moves only the cards
- * below it.
+ * The second tab of a workspace's page. Each card stays in its column, so a growing card moves only the cards below it.
  */
 export function Settings({ workspace, health, onChange, onSecret }: SettingsProps) {
   const isAlive = workspace.custom && workspace.connected;

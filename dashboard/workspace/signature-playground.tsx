@@ -12,7 +12,7 @@ import { useAction } from "../use-action";
 type Part = "body" | "query";
 
 /**
- * Lets core check a signature that somebody pastes, and shows the signed text and the first likely mistake. Neither the
+ * Lets the user paste a signature, which core checks. Shows the signed text and the first likely mistake. Neither the
  * secret nor an expected digest is ever shown.
  */
 export function SignaturePlayground({ workspaceId }: { readonly workspaceId: string }) {
@@ -24,7 +24,7 @@ export function SignaturePlayground({ workspaceId }: { readonly workspaceId: str
     setCheck(undefined);
     setCheck(await api.checkSignature(workspaceId, part, text, header.trim()));
   });
-  /** Clears the result, which does not apply to other input. */
+  /** Clears the result, because the result does not apply to changed input. */
   function edit(change: () => void): void {
     change();
     setCheck(undefined);

@@ -37,7 +37,7 @@ export function TestEventCard({ workspace: { id, mode, targetUrl }, health, live
     setOutcome(undefined);
     setOutcome(await api.sendTestEvent(id));
   });
-  // When the page is live again, the log shows whether the ping was sent.
+  // When the page is live again, the log shows whether the ping was sent, so the error is removed.
   useEffect(() => {
     if (liveness === "live" && sending.error?.isUnanswered) sending.clear();
   }, [liveness]);

@@ -12,14 +12,14 @@ export interface TrafficCardProps {
   readonly mode: Mode;
   /** Whether the card is as wide as the page. */
   readonly isWide: boolean;
-  /** Called when the user chooses a minute of the chart. Gets the start of the minute, in ms since the epoch. */
+  /** Called when the user chooses a minute of the chart, with the start of the minute in ms since the epoch. */
   onMinute?(startMs: number): void;
 }
 
 const HOUR_MS = 60 * 60 * 1_000;
 const DRAW_EVERY_MS = 1_000;
 
-/** The series of the chart. The bars of `stacked` series are stacked; `silent` is a band behind them. */
+/** The series of the chart. The bars of the series in `STACKED` are stacked; `silent` is a band behind the bars. */
 const STACKED = ["success", "failed", "dropped", "fetched"] as const;
 type Stacked = (typeof STACKED)[number];
 type Series = Stacked | "silent";
@@ -50,8 +50,8 @@ const LATENCIES: readonly ChartSeries[] = [
 ];
 
 /**
- * Shows the last hour by minute: the outcomes of pushes, the latency of accepted pushes, the events that polls fetched,
- * and the minutes in which a bridge that should poll did not. Without anything to draw, the card is one sentence.
+ * Shows the last hour by minute: outcomes of pushes, latencies of accepted pushes, events fetched by polls, and minutes
+ * without an expected poll. If there is nothing to draw, the card shows one sentence.
  */
 export function TrafficCard({ deliveries, mode, isWide, onMinute }: TrafficCardProps) {
   const now = Math.floor(useNow() / DRAW_EVERY_MS) * DRAW_EVERY_MS;
@@ -173,7 +173,7 @@ function Latency({ buckets, onMinute }: ChartPart) {
   );
 }
 
-/** Says that there is nothing to draw. */
+/** Returns the sentence that the card shows if there is nothing to draw. */
 function nothingWords(mode: Mode, polls: number): string {
   if (polls > 0) return `The bridge polled (${countOf(polls, "poll")}), and no events were waiting.`;
   return mode === "poll" ? "The bridge did not poll." : "No pushes were attempted.";

@@ -5,7 +5,7 @@ import { newestFirst } from "../words/delivery-list";
 export interface HeldLog {
   /** The deliveries to show, newest first. */
   readonly log: readonly DeliveryShape[];
-  /** The deliveries that arrived after the log was held, newest first. */
+  /** The deliveries that arrived while the log was held, newest first. */
   readonly newer: readonly DeliveryShape[];
   /** Adds the newer deliveries to the log, even while it is held. */
   showNewer(): void;

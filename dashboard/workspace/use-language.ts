@@ -3,7 +3,7 @@ import { LANGUAGES, type Language } from "../words/languages";
 
 const KEY = "language";
 
-/** The language in which the user reads code. Local storage keeps it in this browser. */
+/** The programming language in which the pages show code. The browser's local storage keeps the user's choice. */
 export function useLanguage(): readonly [Language, (language: Language) => void] {
   const [language, setLanguage] = useState(readLanguage);
   return [

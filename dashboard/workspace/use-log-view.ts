@@ -6,7 +6,7 @@ export interface UsedLogView extends LogView {
   readonly open: ReadonlySet<string>;
   /** Changes the filters or the page. All rows are then closed. */
   show(view: LogView): void;
-  /** Opens a row, or closes it. */
+  /** Opens a closed row, or closes an open row. */
   toggle(name: string): void;
 }
 

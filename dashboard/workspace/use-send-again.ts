@@ -29,7 +29,7 @@ export interface SendAgain {
 const READ_EVERY_MS = 2_000;
 
 /**
- * Reads the failed events of a workspace, and reads them again when a push fails or events were sent again.
+ * Reads the failed events of a workspace, and reads them again when a push fails or events are sent again.
  *
  * @param deliveries the log, newest first
  */

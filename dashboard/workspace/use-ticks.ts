@@ -3,7 +3,7 @@ import type { Tick, Ticks } from "../words/next-steps";
 
 export interface UsedTicks {
   readonly ticks: Ticks;
-  /** Whether this browser has stored ticks of the workspace. */
+  /** Whether this browser has stored the steps of the workspace, even if the user has confirmed none. */
   readonly begun: boolean;
   tick(which: Tick): void;
 }
@@ -11,7 +11,7 @@ export interface UsedTicks {
 const NONE: Ticks = { stored: false, checked: false };
 const keyOf = (id: string): string => `next-steps-${id}`;
 
-/** The steps that the user has confirmed for a workspace. Local storage keeps them in this browser. */
+/** The steps that the user has confirmed for a workspace. The browser's local storage keeps these ticks. */
 export function useTicks(id: string): UsedTicks {
   const [ticks, setTicks] = useState(() => readTicks(id));
   return {

@@ -3,7 +3,7 @@ import type { WorkspaceShape } from "../../proto/json/shapes";
 import { NOTHING_SHOWN, WorkspaceWatch, type ShownWorkspace } from "./workspace-watch";
 
 export interface WatchedWorkspace extends ShownWorkspace {
-  /** Sets the workspace after a change, and reads everything again. */
+  /** Shows the changed workspace, and reads its other data again. */
   changed(workspace: WorkspaceShape): void;
 }
 

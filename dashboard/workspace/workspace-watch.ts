@@ -9,8 +9,8 @@ import { api, ApiError, onUnanswered, type AskedBy } from "../api";
 import { mergeDeliveries } from "../words/delivery-list";
 
 /**
- * Whether the page shows the current state (`live`). If it does not, the page is still connecting, core does not answer
- * (`core-away`), or the dashboard's server does not answer (`server-away`).
+ * `live` if the page shows the current state; `connecting` if the page is still connecting; `core-away` if core does
+ * not answer; `server-away` if the dashboard's server does not answer.
  */
 export type Liveness = "connecting" | "live" | "core-away" | "server-away";
 
@@ -23,11 +23,10 @@ export interface ShownWorkspace {
   readonly requests: RequestsShape | undefined;
   readonly liveness: Liveness;
   /**
-   * Time at which the page was last live; undefined while the page is live, and until it becomes live for the first
-   * time.
+   * Time at which the page was last live; undefined while the page is live, and if it has never been live.
    */
   readonly updatedAt: string | undefined;
-  /** The error of the last read. Not set if that read got no answer and the page already shows a state. */
+  /** The error of the last read. Undefined if the last read got no answer while the page already showed a state. */
   readonly error: ApiError | undefined;
   /** Whether the workspace does not exist, e.g. because it was deleted. */
   readonly gone: boolean;
@@ -70,11 +69,12 @@ type Sync = "behind" | "current" | { readonly is: "reading" };
 /**
  * Reads a workspace, and follows its changes through a stream while the page is visible.
  *
- * When the stream first delivers `available`, `health` or `delivery`, everything is read, so no change is missed. After
- * that read, the state is live. The workspace, which the page has just read, is not read a second time: the stream
- * delivers the current health. The state is no longer live when the stream fails, delivers `unavailable` or is silent
- * for too long, or when a request gets no answer. Only the workspace and its health, which are small, are also read
- * before the stream opens. The log is not read again while the state is live.
+ * When the stream first delivers `available`, `health` or `delivery`, the page reads the workspace and its log, so it
+ * misses no change. After these reads, the state is live. If the page has read the workspace before the stream opened,
+ * it does not read the workspace again: the stream delivers the current health. The state is no longer live when the
+ * stream fails, delivers `unavailable` or is silent for too long, or when a request gets no answer. Before the stream
+ * opens, the page reads only the workspace and its health, because they are small. The log is not read again while the
+ * state is live.
  *
  * The browser reconnects 2 seconds after a stream has failed. A stream that is silent for 5 seconds is closed, and opened
  * again.
@@ -88,7 +88,7 @@ export class WorkspaceWatch {
   /** Whether a read of the log has started, even if the read failed later. */
   #isLogAsked = false;
   #mode: Mode | undefined;
-  /** The read before the stream opened; undefined once the stream has delivered something. */
+  /** The read that began before the stream opened; undefined once the stream has delivered something. */
   #early: Promise<boolean> | undefined;
   /** The last health that the stream has delivered. */
   #streamed: { readonly health: HealthShape } | undefined;
@@ -207,8 +207,8 @@ export class WorkspaceWatch {
     this.#awaitReport();
     stream.addEventListener("error", () => {
       this.#lose("server-away");
-      // The browser closes a stream that the server rejects. Only a normal request returns the reason, e.g. that the
-      // session has ended.
+      // The browser closes a stream that the server rejects. The stream does not give the reason, e.g. that the session
+      // has ended, so the page sends a normal request.
       if (this.#stream?.readyState === EventSource.CLOSED) void this.#read("itself", false);
     });
     stream.addEventListener("unavailable", () => {

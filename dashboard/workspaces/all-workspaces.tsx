@@ -11,7 +11,7 @@ import { useSummaries } from "./use-summaries";
 import { useWorkspacePages } from "./use-workspace-pages";
 import { LoadingTable, WorkspaceTable } from "./workspace-table";
 
-/** The list of all workspaces, or of those with one state. */
+/** The list of all workspaces, or of all workspaces with one state. */
 export function AllWorkspaces({ state }: { readonly state: WorkspaceState | undefined }) {
   const isLimited = (useSession()?.workspaces ?? null) !== null;
   const pages = useWorkspacePages(state);

@@ -9,7 +9,7 @@ import { useSearch } from "./use-search";
 import { useSummaries } from "./use-summaries";
 import { LoadingTable, WorkspaceTable } from "./workspace-table";
 
-/** Number of found workspaces to show at a time. */
+/** Number of matching workspaces that are shown at first, and added by each press of "Show more". */
 const SHOWN_AT_ONCE = 50;
 /** A search returns no summaries, so that it costs little. */
 const NO_SUMMARIES: Readonly<Record<string, SummaryShape>> = {};

@@ -4,10 +4,10 @@ import { barsOf, hourWords } from "../words/list-words";
 const HEIGHT = 24;
 const STEP = 7;
 const BAR = 5;
-/** The least height of a bar, so that a few failures among many requests stay visible. */
+/** The minimum height of a bar, so that a few failures among many requests stay visible. */
 const LEAST = 3;
 
-/** A small chart of the requests of the last hour, and the same in words for screen readers. */
+/** A small chart of the requests of the last hour, and the same figures in words for screen readers. */
 export function HourChart({
   periods,
   now,

@@ -4,7 +4,7 @@ import { Link } from "../router";
 import { totalOf } from "../words/list-words";
 import { TONES } from "../words/health-words";
 
-/** Returns the address of the list. */
+/** Returns the path of the list of workspaces, with its filters. */
 export function listPath(state: WorkspaceState | undefined, search: string): string {
   const query = new URLSearchParams({ ...(state && { state }), ...(search !== "" && { search }) });
   return query.size === 0 ? "/" : `/?${query}`;
@@ -17,9 +17,9 @@ export interface StateChipsProps {
   readonly search: string;
 }
 
-/** Links to the lists of the workspaces with each state, with the number of workspaces. */
+/** Shows a link to each state's list of workspaces, with the number of workspaces. */
 export function StateChips({ counts, state, search }: StateChipsProps) {
-  // Few installations have workspaces without a bridge.
+  // Few installations have workspaces without a bridge, so the state `native` is shown only when it is needed.
   const shown = WORKSPACE_STATES.filter(
     (each) => each !== "native" || state === each || (counts?.native ?? 0) > 0,
   );

@@ -18,8 +18,8 @@ export interface Search {
 const ENOUGH = 50;
 
 /**
- * Searches the workspaces, or those with one state, the most urgent states first. The search stops when `ENOUGH` matches
- * are found or all workspaces are searched. If a request gets no answer, the search is retried.
+ * Searches all workspaces, or the workspaces with one state, and finds the most urgent states first. The search stops
+ * when `ENOUGH` matches are found or all workspaces are searched. If a request gets no answer, the search is retried.
  */
 export function useSearch(search: string, state: WorkspaceState | undefined): Search {
   const [results, setResults] = useState<Omit<Search, "lookOn" | "pending">>({

@@ -10,7 +10,7 @@ import { api, ApiError, READ_AGAIN_MS } from "../api";
 import { setFailingCount } from "../failing-count";
 
 export interface Summaries {
-  /** The last read of the shown workspaces, by id; undefined before the first read. A deleted workspace is missing. */
+  /** The shown workspaces by id, as last read; undefined before the first read. A deleted workspace is missing. */
   readonly views: SummariesShape["workspaces"] | undefined;
   readonly counts: StateCounts | null;
   /** The error of the last read, until a read succeeds. */
@@ -21,8 +21,8 @@ const LOOK_AGAIN_MS = 5_000;
 const NOTHING: Summaries = { views: undefined, counts: null, error: undefined };
 
 /**
- * Reads the shown workspaces with their summaries every 5 s while the page is visible: immediately, unless `known` has all
- * summaries. The rows keep their places, so that none moves under the pointer.
+ * Reads the shown workspaces with their summaries every 5 s while the page is visible. The first read is immediate,
+ * unless `known` contains all summaries. The rows keep their places, so that none moves under the pointer.
  */
 export function useSummaries(
   workspaces: readonly WorkspaceShape[],

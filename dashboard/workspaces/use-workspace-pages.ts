@@ -33,7 +33,7 @@ export interface WorkspacePages extends Pick<Place, "size" | "trail"> {
 export function useWorkspacePages(wanted: WorkspaceState | undefined): WorkspacePages {
   const state: Place["state"] = wanted ?? "";
   const [stored, setPlace] = useState(readPlace);
-  // The address of the page says which states are listed, so a place in another list does not count.
+  // The address of the page says which state is listed, so a stored place in another state's list is ignored.
   const place = stored.state === state ? stored : { ...FIRST, size: stored.size, state };
   const { size, trail, after } = place;
   const page = useLoad(

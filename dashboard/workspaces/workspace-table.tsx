@@ -70,7 +70,7 @@ interface FrameProps {
   readonly children: ComponentChildren;
 }
 
-/** The roles keep the table a table for screen readers where the stylesheet shows rows as cards. */
+/** On small screens, the stylesheet shows rows as cards. The roles tell screen readers that they are still a table. */
 function Frame({ caption, busy, children }: FrameProps) {
   return (
     <div class="card table-card">

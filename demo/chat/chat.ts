@@ -15,7 +15,7 @@ const CHANNELS = [
 
 /** Starts the chat: a room, its bridge and the page. Resolves when the page is served. */
 export async function startChat(config: ChatConfig, log: Logger) {
-  /** One function for each open page, called with every change. */
+  /** One function for each open page, called with every event of the stream. */
   const pages = new Set<(event: StreamEvent) => void>();
   const tell = (event: StreamEvent): void => pages.forEach((page) => page(event));
   const room = new Room(CHANNELS, tell);
@@ -31,7 +31,7 @@ export async function startChat(config: ChatConfig, log: Logger) {
   );
   log.info({ port: page.port, healthPort: health.port, pushPort: bridge.pushPort }, "demo/chat is ready");
   return {
-    /** Closes the page, then the bridge. Closing twice is harmless. */
+    /** Closes the page's server, then the bridge. Closing twice is harmless. */
     close: (): Promise<void> =>
       (closing ??= (async () => {
         await page.close();

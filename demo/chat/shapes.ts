@@ -23,11 +23,14 @@ export type Report =
 interface PostHead {
   /** The chat's own id for the post. */
   readonly id: number;
-  /** Position in the conversation: a higher place is later. A message moves to the end when a phase of its game starts. */
+  /**
+   * Position in the conversation: a later post has a higher place. A message moves to the end when a phase of its game
+   * starts.
+   */
   readonly place: number;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** A channel's id, or `dm:` and a member's id for that member's direct conversation with the service. */
+  /** Id of a channel, or `dm:` followed by a member's id for the member's direct conversation with the service. */
   readonly conversation: string;
   /** Id of the only member who sees the post; null if everyone in the conversation sees it. */
   readonly onlyFor: string | null;
@@ -73,15 +76,15 @@ export type LinkMode = "poll" | "push";
 export const BREAKS = ["secret", "slow", "unavailable", "clock", "cut"] as const;
 export type Break = (typeof BREAKS)[number];
 /**
- * A command that the bridge reports before it breaks. A game answers, and the break then rejects the answer. `start` opens
- * a game; while a game runs, `help` gets a private answer that does not disturb the game.
+ * A command that the bridge reports before a break begins. A game answers, and the broken bridge rejects the answer.
+ * `start` opens a game; while a game runs, `help` gets a private answer that does not disturb the game.
  */
 export interface LastCommand {
   /** Id of a channel. */
   readonly channel: string;
   readonly text: "start" | "help";
 }
-/** The breaks that only pushes can show. */
+/** The breaks that affect only pushes. */
 export const PUSH_BREAKS: readonly Break[] = ["slow", "unavailable"];
 
 /** How the bridge gets events, and whether the bridge is connected. */
@@ -97,7 +100,7 @@ export interface LinkState {
   readonly problem: string | null;
 }
 
-/** One side of an exchange: its relevant headers, and its body as text. */
+/** The request or the answer of an exchange: its relevant headers, and its body as text. */
 export interface WireSide {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The body; only its first characters if `isShortened` is true. */
@@ -132,11 +135,11 @@ export type StreamEvent =
       readonly type: "welcome";
       readonly me: Member;
       readonly channels: readonly Channel[];
-      /** Oldest first. For a long chat, only the newest posts. */
+      /** Oldest first. If there are too many posts, only the newest posts. */
       readonly posts: readonly Post[];
       readonly notes: readonly Note[];
       readonly link: LinkState;
-      /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+      /** URL of the workspace's page in the dashboard; null if DASHBOARD_URL is not set. */
       readonly dashboard: string | null;
       /** Newest first. */
       readonly exchanges: readonly Exchange[];

@@ -16,7 +16,7 @@ export function readGameConfig(environment: NodeJS.ProcessEnv) {
         "address of the listener for pictures, host:port",
         "127.0.0.1:8090",
       ),
-      // The base URL of the pictures, with a slash at the end; by default, made from the address in `picturesListen`.
+      // The base URL of the pictures, with a slash at the end. The default contains the address in `picturesListen`.
       picturesUrl: settings.isSet("PICTURES_URL")
         ? settings.parsed("PICTURES_URL", "URL at which the chat loads the pictures", parsePicturesUrl)
         : undefined,

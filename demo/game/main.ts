@@ -10,7 +10,10 @@ import { drawQuestions } from "./questions/draw-questions";
 import type { Rules } from "./rules/game-state";
 import { createTrivia } from "./trivia";
 
-/** Maximum number of workspaces with state in memory. The least recently used one is dropped first, with its games. */
+/**
+ * Maximum number of workspaces with state in memory. At this maximum, the least recently used workspace is dropped with
+ * its games.
+ */
 const WORKSPACES_MAX = 5_000;
 
 answerArguments({

@@ -5,7 +5,7 @@ import type { InGame, PressedOption } from "./view/game-message";
 // The checks of the payloads of buttons. A bridge returns the payload of a pressed button, and can return any other
 // JSON value.
 
-/** The payload of buttons and questions in a direct conversation: the channel that they belong to. */
+/** The payload of buttons and questions in a direct conversation, which contains the channel that they belong to. */
 export type InChannel = { readonly channel: string };
 
 export function isInGame(payload: unknown): payload is InGame {

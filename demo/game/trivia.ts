@@ -148,7 +148,7 @@ class Trivia {
 
   /**
    * Answers `start` while a game runs. The chat may not show the game's message, e.g. because the bridge could not post
-   * it, or because other messages followed. So the message is posted again, unless it is new.
+   * it, or because other messages followed. So Trivia posts the message again, unless the message is new.
    */
   #showAgain(turn: MemberTurn<State>, game: Game): void {
     turn.ephemeral(notice("game-is-on", showNow(game, turn.user.id, turn.now)));
@@ -161,7 +161,7 @@ class Trivia {
 
   /**
    * Changes a game, and shows the returned notice to the member. The notice contains the phase, so a chat can remove
-   * it.
+   * the notice when the phase ends.
    */
   #play(turn: MemberTurn<State>, game: Game, change: () => MessageContent | undefined): void {
     const where = whereIn(game);
@@ -193,7 +193,7 @@ class Trivia {
     game.showAtMs = undefined;
     const content = showGame(game, this.#buttons);
     if (game.message !== undefined) return turn.update(content, game.message);
-    // A message that is posted again is a question to its readers, even if it already has answers.
+    // A message that is posted again has the kind `question` again, even if the question already has answers.
     const isQuestion = game.phase.name === "question";
     game.message = turn.post(game.channel, isQuestion ? { ...content, kind: "question" } : content);
     game.postedAtMs = turn.now;

@@ -3,7 +3,7 @@ import { readSettings } from "../../runtime/settings";
 export interface ComposeConfig {
   /** Folder of all secrets. Each kind of container has its own subfolder, which is a separate volume. */
   readonly secretsDir: string;
-  /** Address of core, host:port, used to create the demo workspace. */
+  /** Address of core (host:port) at which the demo workspace is created. */
   readonly coreAddress: string;
   /** Addresses of the dashboard: `inside` for containers, `outside` for browsers. */
   readonly dashboard: { readonly inside: string; readonly outside: string };

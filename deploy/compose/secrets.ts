@@ -9,8 +9,8 @@ import {
 } from "../local/settings-file";
 
 /**
- * File modes. Redis and Grafana run as other users, so all users can read the files of these two containers. Only
- * containers that need these files mount them.
+ * File modes. Redis and Grafana run as users that do not own the files, so the files of these two containers are
+ * readable for all users. Only containers that need these files mount them.
  */
 const OWNER_ONLY = 0o600;
 const OTHER_USER = 0o644;
@@ -21,7 +21,7 @@ type Role = keyof KeptSettings["tokens"];
 
 /**
  * Creates missing secrets, and writes each container's secrets to the folder of that container. Replaces each file
- * atomically, because containers read the files of tokens again when they change.
+ * atomically, because containers reload their token file when it changes.
  */
 export function writeSecrets(folder: string): void {
   const { secretsKey, tokens, oldTokens = {} } = readKeptSettings(kept(folder));
@@ -53,7 +53,10 @@ export function writeSecrets(folder: string): void {
   write("operator/tokens.json", [JSON.stringify({ tokens: { operator, game } })]);
 }
 
-/** Puts a new key before the old keys. The new key encrypts signing secrets; the old keys still decrypt them. */
+/**
+ * Puts a new key before the old keys. The new key encrypts signing secrets. The old keys still decrypt the secrets that
+ * they encrypted.
+ */
 export function addSecretsKey(folder: string): void {
   const settings = readKeptSettings(kept(folder));
   const secretsKey = [randomBytes(32).toString("hex"), settings.secretsKey].join(",");
@@ -79,7 +82,7 @@ export function rotateToken(folder: string, name: string | undefined): void {
   writeSecrets(folder);
 }
 
-/** Removes the previous token of a role. Throws if there is none. */
+/** Removes the previous token of a role. Throws if the role has no previous token. */
 export function removeOldToken(folder: string, name: string | undefined): void {
   const settings = readKeptSettings(kept(folder));
   const role = readRole(settings, name);
@@ -102,8 +105,8 @@ export function operatorToken(folder: string): string {
 }
 
 /**
- * Property of `KeptSettings.workspaces` that contains the demo workspace. One property is enough, because there is only
- * one Redis.
+ * Property of `KeptSettings.workspaces` that contains the demo workspace. One property is enough, because Docker
+ * Compose runs only one Redis.
  */
 const HERE = "compose";
 

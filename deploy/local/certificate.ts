@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-/** PEM files of a self-signed certificate. */
+/** PEM files of a self-signed certificate and its key. */
 export interface CertificateFiles {
   readonly certPath: string;
   readonly keyPath: string;
@@ -21,8 +21,9 @@ export async function makeCertificate(folder: string, host: string): Promise<Cer
 }
 
 /**
- * Resolves to the self-signed certificate in `folder`, and makes it if it does not exist. Members' clients accept a
- * certificate once, so a restart must not replace it. Resolves to undefined when openssl is missing or fails.
+ * Resolves to the self-signed certificate in `folder`, and makes the certificate if it does not exist. Members accept
+ * the certificate in their clients once, so a restart must not replace it. Resolves to undefined when openssl is
+ * missing or fails.
  */
 export async function keptCertificate(folder: string, host: string): Promise<CertificateFiles | undefined> {
   const files = { certPath: join(folder, "server.pem"), keyPath: join(folder, "server.key") };
@@ -51,7 +52,7 @@ export function rootsWith({ certPath }: CertificateFiles, others: string | undef
     writeFileSync(path, `${readFileSync(others, "utf8")}\n${readFileSync(certPath, "utf8")}`);
     return path;
   } catch {
-    // If the file `others` cannot be read, core reports the error.
+    // If the file `others` cannot be read, core reports this error at its start.
     return others;
   }
 }

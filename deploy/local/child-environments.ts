@@ -6,9 +6,9 @@ import type { KeptSettings } from "./settings-file";
 import type { ListenAddresses } from "./start-settings";
 
 /**
- * Settings that are not passed to any process. The TLS settings are for processes on separate machines, and core and
- * the edge use the same names for different certificates. `npm start` stops its processes within seconds, so they do
- * not drain.
+ * Settings that `npm start` does not pass to its processes. The TLS settings are for processes on separate machines,
+ * and core and the edge use the same names for different certificates. `npm start` stops its processes within seconds,
+ * so they do not drain.
  */
 const NOT_PASSED_ON = /^CORE_TLS_|^DRAIN_SECONDS$/;
 /** Secret settings that only core gets. */
@@ -19,15 +19,18 @@ const CORE_ONLY = ["REDIS_URL", "SECRETS_KEY", "CORE_TOKENS"];
  */
 export const SWITCH_SOCKET = "chat.sock";
 
-/** The token with which the demo's chat makes sign-in links for the dashboard, and its only workspace. */
+/**
+ * The token with which the demo's chat makes sign-in links for the dashboard, and the only workspace that the token
+ * permits.
+ */
 export interface ChatToken {
   readonly token: string;
   readonly workspaceId: string;
 }
 
 /**
- * Returns whether the chat may sign its members in to the dashboard. Anyone who can open the chat is then an operator of
- * the demo's workspace, so both must be reachable from this machine only.
+ * Returns whether the chat may sign its members in to the dashboard. If the chat does so, anyone who can open the chat
+ * can manage the demo's workspace. The chat and the dashboard must therefore be reachable only from this machine.
  */
 export function canSignIn({ CHAT_LISTEN, DASHBOARD_LISTEN }: ListenAddresses): boolean {
   return isLoopback(CHAT_LISTEN.host) && isLoopback(DASHBOARD_LISTEN.host);
@@ -35,8 +38,8 @@ export function canSignIn({ CHAT_LISTEN, DASHBOARD_LISTEN }: ListenAddresses): b
 
 /**
  * Returns the environment of each process. `own` is the environment of `npm start`. Each process gets its addresses,
- * the tokens and keys that it needs from `KeptSettings`, and the other settings in `own`. Core also accepts the tokens
- * and keys in `own`. If `certificate` is given, core can push to the chat. If `chatToken` is given, the chat can sign its
+ * its tokens and keys from `KeptSettings`, and the remaining settings in `own`. Core also accepts the tokens and keys
+ * in `own`. If `certificate` is given, core can push to the chat. If `chatToken` is given, the chat can sign its
  * members in to the dashboard.
  */
 export function childEnvironments(
@@ -105,7 +108,7 @@ export function childEnvironments(
   };
 }
 
-/** Returns the variables in the environment of `npm start` that all processes get. */
+/** Returns the variables in the environment of `npm start` that are passed to all processes. */
 export function sharedEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(own).filter(([name]) => !NOT_PASSED_ON.test(name) && !CORE_ONLY.includes(name)),
@@ -117,7 +120,7 @@ export function chatTargetUrl({ CHAT_PUSH_LISTEN }: ListenAddresses): string {
   return `https://${reachable(CHAT_PUSH_LISTEN)}/pushes`;
 }
 
-/** Returns the addresses of a host, as CIDRs that commas separate. A host name is assumed to be a name of this machine. */
+/** Returns the addresses of a host, as CIDRs separated by commas. Any host name is taken for a name of this machine. */
 export function addressesOf(host: string): string {
   const bits = { 0: undefined, 4: 32, 6: 128 }[isIP(host)];
   return bits === undefined ? "127.0.0.1/32,::1/128" : `${host}/${bits}`;

@@ -14,14 +14,16 @@ export interface Child {
 }
 
 /**
- * Node's flags for the processes of the service, as in the Dockerfile and docs/settings.md.
- * The objects for a request or a push live for a few milliseconds. Under load, Node's default young
- * generation of 16 MB fills up while these objects are still in use. Node then promotes many of these
- * objects, and only a full garbage collection frees promoted objects. With 64 MB, few objects are promoted.
+ * Node flags for the processes of the service, as in the Dockerfile and docs/settings.md. The objects that a request or
+ * a push creates are in use for a few milliseconds. Under load, Node's default young generation of 16 MB fills up while
+ * these objects are still in use. Node then promotes many of these objects, and only a full garbage collection frees
+ * promoted objects. With 64 MB, few objects are promoted.
  */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=64"];
 
-/** Milliseconds from SIGTERM to SIGKILL. Each process limits its own shutdown to 10 seconds. */
+/**
+ * Milliseconds from SIGTERM to SIGKILL. This is longer than the 10 seconds to which each process limits its shutdown.
+ */
 const STOP_WITHIN_MS = 12_000;
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 25;
@@ -44,7 +46,7 @@ export function startChild(
   return startCommand(name, [process.execPath, ...NODE_FLAGS, ...flags, main], env, logFile);
 }
 
-/** Starts another program, without waiting until the program is ready. */
+/** Starts any other program, without waiting until the program is ready. */
 export function startCommand(
   name: Child["name"],
   command: readonly string[],
@@ -86,7 +88,7 @@ function fault({ name, logFile }: Child, what: string): StartFault {
   return new StartFault(`${name} ${what}. Its log is ${logFile}, which ends with:\n${logTail(logFile)}`);
 }
 
-/** Resolves to the reason why the answer of a probe is not 200; undefined if it is. */
+/** Resolves to the reason why a probe failed; undefined if it succeeded. */
 export async function whyNotHealthy(url: string): Promise<string | undefined> {
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });

@@ -2,10 +2,10 @@ import { reachable } from "./listen-addresses";
 import type { RunningChat, RunningService } from "./running-service";
 import type { KeptSettings } from "./settings-file";
 
-/** The facts about a running service that `npm start -- --commands` prints. */
+/** The data about a running service that `npm start -- --commands` prints. */
 export interface Facts extends RunningService {
   readonly tokens: KeptSettings["tokens"];
-  /** Link that signs one person in to the dashboard, once. */
+  /** Link to the dashboard, with which one person can sign in once. */
   readonly signIn: string;
   readonly logs: string;
   readonly keptFile: string;
@@ -13,7 +13,7 @@ export interface Facts extends RunningService {
 
 const COMMAND = { type: "command", channel: "general", user: { id: "u1", name: "Ada" }, text: "" };
 
-/** Returns the addresses, tokens and secrets of a running service, and commands to paste. */
+/** Returns a text with the addresses, tokens and secrets of a running service, and with commands to paste. */
 export function commandsText({
   pid,
   workspace,

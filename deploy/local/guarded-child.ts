@@ -17,8 +17,8 @@ export interface GuardedChildOptions {
 }
 
 /**
- * Starts a program, and a guard that kills it when this process exits. The program has its own process group, so Ctrl-C
- * in a terminal reaches only this process. This process then stops its programs in order.
+ * Starts a program, and a guard that kills the program when this process exits. The program has its own process group,
+ * so Ctrl-C in a terminal reaches only this process. This process can then stop its programs in the right order.
  */
 export function spawnGuarded(
   command: readonly string[],

@@ -7,7 +7,7 @@ import { StartFault } from "./start-fault";
 import type { ListenAddresses, Listener } from "./start-settings";
 
 /**
- * Range of the random ports. Systems use ports above this range for outgoing connections, so a free port above this
+ * Range of the random ports. Operating systems use higher ports for outgoing connections, so a free port above this
  * range could soon be in use.
  */
 const PORTS = { from: 20_000, to: 30_000 };
@@ -23,7 +23,7 @@ export async function freePort(host: string, port = 0): Promise<number> {
 }
 
 /**
- * Resolves to the addresses, with a free port in place of each port 0. All ports of the result are free when the
+ * Resolves to the same addresses, with a free port instead of each port 0. All resulting ports are free when the
  * promise resolves. Throws StartFault when a port cannot be used.
  *
  * @param patienceMs milliseconds to wait for a port that is in use, because processes

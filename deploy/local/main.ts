@@ -61,7 +61,7 @@ interface Options {
   readonly chats: readonly ChatName[];
 }
 
-/** Reads the command line. Throws an Error whose message is for the user. */
+/** Reads the command line. Throws an Error whose message can be shown to the user. */
 function readOptions(args: readonly string[]): Options {
   const options = {
     help: { type: "boolean", short: "h" },
@@ -81,7 +81,7 @@ function readOptions(args: readonly string[]): Options {
   return { help, version, commands, chats };
 }
 
-/** Aborts `over` on a signal, and when npm, the parent process, exits: npm does not forward every signal. */
+/** Aborts `over` on a signal, and when the parent process npm exits, because npm does not forward every signal. */
 function stopWhenAsked(over: AbortController): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => over.abort(new Asked(signal)));
@@ -101,6 +101,6 @@ function explain(reason: unknown): number {
   return isOfSetting ? EXIT_BAD_SETTINGS : EXIT_FAULT;
 }
 
-// Writes fail after the reader has closed the pipe. These errors are ignored, so that the shutdown still completes.
+// Writes fail after the reader has closed the pipe. Such errors are ignored, so that the shutdown still completes.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 void main(process.argv.slice(2)).then((code) => process.exit(code));

@@ -6,7 +6,7 @@ import { logTail, spawnGuarded, stopChild } from "./guarded-child";
 import { ask } from "./redis-address";
 import { StartFault } from "./start-fault";
 
-/** The mark of a store that release 1.0.0-beta.1 has used, or whose migration was interrupted. */
+/** Matches the mark of a Redis that release 1.0.0-beta.1 used, or in which a migration was interrupted. */
 const OLD_MARK = /^\d+$|^\d+ .*migrating=2\b/;
 const STOP_WITHIN_MS = 5_000;
 
@@ -16,7 +16,8 @@ export async function needsMigration(redisUrl: string): Promise<boolean> {
 }
 
 /**
- * Migrates the data in Redis. Returns the number of converted events, as text. Throws StartFault when the migration fails.
+ * Migrates the data in Redis. Resolves to the number of converted events, as text. Throws StartFault when the migration
+ * fails.
  *
  * @param env environment of core
  */

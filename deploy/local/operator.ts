@@ -11,7 +11,7 @@ import { signInPath } from "../../runtime/sign-in-link";
 import type { DemoWorkspace } from "./settings-file";
 import { StartFault } from "./start-fault";
 
-/** An operator's calls to core. A failed call rejects with a ServiceError. */
+/** An operator's calls to core. Each call rejects with a ServiceError when it fails. */
 export type Operator = ReturnType<typeof createOperator>;
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -22,7 +22,7 @@ export function createOperator(coreAddress: string, token: string) {
   const call = <Request, Response>(method: UnaryMethod<Request, Response>, request: Request) =>
     callUnary(client, method, request, bearer(token), ANSWER_WITHIN_MS);
   return {
-    /** Resolves to undefined when core does not have the workspace. */
+    /** Resolves to the workspace; undefined if core has no workspace with this id. */
     async find(workspaceId: string): Promise<Workspace | undefined> {
       try {
         return (await call(client.getWorkspace, { workspaceId })).workspace;
@@ -31,7 +31,7 @@ export function createOperator(coreAddress: string, token: string) {
         throw error;
       }
     },
-    /** Creates a workspace. Without a target URL, the workspace's bridge must poll. */
+    /** Creates a workspace. If `targetUrl` is empty, the workspace's bridge must poll. */
     create: (name: string, targetUrl = "") =>
       call(client.createWorkspace, CreateWorkspaceRequest.create({ name, targetUrl })),
     connect: (workspaceId: string) => call(client.connectWorkspace, { workspaceId }),
@@ -43,8 +43,8 @@ export function createOperator(coreAddress: string, token: string) {
 }
 
 /**
- * Resolves to the demo workspace. If core has the workspace `known`, that workspace is used, and is reconnected if
- * necessary. Otherwise a workspace with the name `name` is created. Throws StartFault when a call fails.
+ * Resolves to the demo workspace. Reuses the workspace `known` if it exists in core, and reconnects it if necessary.
+ * Otherwise creates a workspace with the name `name`. Throws StartFault when a call fails.
  */
 export async function demoWorkspace(
   operator: Operator,
@@ -60,7 +60,7 @@ export async function demoWorkspace(
   }
 }
 
-/** Waits until core answers, after core was restarted. Throws StartFault when core does not answer in time. */
+/** Waits until core answers after a restart. Throws StartFault when core does not answer in time. */
 export async function untilAnswered(operator: Operator, id: string, signal: AbortSignal): Promise<void> {
   const end = performance.now() + ANSWER_WITHIN_MS;
   for (;;) {
@@ -79,7 +79,10 @@ function shown({ workspace, signingSecret }: CreateWorkspaceResponse): DemoWorks
   return { id: workspace?.id ?? "", secret: signingSecret };
 }
 
-/** Resolves to a link that signs one person in to the dashboard, once. Throws StartFault when the request fails. */
+/**
+ * Resolves to a link to the dashboard, with which one person can sign in once. Throws StartFault when the request
+ * fails.
+ */
 export async function signInLink(dashboard: string, operatorToken: string): Promise<string> {
   try {
     return `${dashboard}${await signInPath(dashboard, operatorToken)}`;

@@ -16,13 +16,13 @@ export interface PrivateRedis {
 }
 
 export interface PrivateRedisOptions {
-  /** Command of the server, from `findRedisServer`. */
+  /** Command that runs the server, as returned by `findRedisServer`. */
   readonly server: string;
   /** Folder of the server's files and socket; created if it does not exist. */
   readonly folder: string;
   /** Additional arguments of the server, such as ["--maxmemory", "50mb"]. */
   readonly settings?: readonly string[];
-  /** Log file; by default `redis.log` in the folder. */
+  /** Path of the log file; by default `redis.log` in the folder. */
   readonly logFile?: string;
   /** Aborts the start. */
   readonly signal?: AbortSignal;
@@ -38,7 +38,8 @@ const LOOK_EVERY_MS = 10;
 
 /**
  * Stops the Redis of an earlier run if it is still running. Then starts a Redis with its append-only file in `folder`,
- * and resolves when the new Redis is ready. Throws StartFault when the stop or the start fails.
+ * and resolves when the new Redis is ready. Throws StartFault when the earlier Redis does not stop or the new Redis
+ * does not start.
  */
 export async function startPrivateRedis({
   server,

@@ -1,4 +1,4 @@
-/** The stream to which progress is printed, e.g. stdout. */
+/** The stream to which progress is printed, such as stdout. */
 export interface ProgressOutput {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -7,16 +7,16 @@ export interface ProgressOutput {
 
 const COLUMNS_BY_DEFAULT = 80;
 const TICK_MS = 1_000;
-/** Returns to the start of the line, and clears the line. */
+/** Escape sequence that moves the cursor to the start of the line, and clears the line. */
 const CLEAR_LINE = "\r\u001b[K";
 
 /**
  * Prints the steps of a start or a stop. On a terminal, all steps share one line, which shows how long the current step
- * takes. Elsewhere, each step is a line.
+ * takes. Otherwise, each step is printed on its own line.
  */
 export class Progress {
   readonly #output: ProgressOutput;
-  /** The step that the line shows; undefined when there is no such line. */
+  /** The step that the terminal's last line shows; undefined if it shows no step. */
   #shown: { readonly text: string; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(output: ProgressOutput) {
@@ -51,7 +51,7 @@ export class Progress {
     const { text, since } = this.#shown;
     const seconds = Math.floor((performance.now() - since) / 1_000);
     const line = `· ${text}${seconds === 0 ? "" : ` … ${seconds} s`}`;
-    // A line that wraps cannot be cleared.
+    // A wrapped line cannot be cleared, so the text is cut to the terminal's width.
     const width = (this.#output.columns ?? COLUMNS_BY_DEFAULT) - 1;
     this.#output.write(CLEAR_LINE + line.slice(0, width));
   }

@@ -12,12 +12,12 @@ export interface RedisAddress {
   readonly settings: readonly string[];
 }
 
-/** Maximum number of characters in a socket's path that all systems support. */
+/** Maximum length of a socket's path that all systems support, in characters. */
 const SOCKET_PATH_MAX = 100;
-/** A path that needs no escaping in a URL. */
+/** Matches a path that needs no escaping in a URL. */
 const PLAIN_PATH = /^[A-Za-z0-9._/-]+$/;
 const LOOPBACK = "127.0.0.1";
-/** File with the port and the password of the server. A later run uses this file to find the server. */
+/** File with the port and the password of the server, with which a later run finds the server. */
 const PORT_FILE = "port.conf";
 const ANSWER_WITHIN_MS = 2_000;
 
@@ -64,7 +64,7 @@ export async function ask(
     socket: { connectTimeout: ANSWER_WITHIN_MS, socketTimeout: ANSWER_WITHIN_MS, reconnectStrategy: false },
     disableOfflineQueue: true,
   });
-  // Each failed call also rejects its promise, so the `error` event can be ignored.
+  // Each failed call rejects its own promise, so the `error` event can be ignored.
   client.on("error", () => undefined);
   try {
     await client.connect();

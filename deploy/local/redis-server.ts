@@ -4,7 +4,7 @@ import { StartFault } from "./start-fault";
 
 const run = promisify(execFile);
 
-/** Server programs, in order of preference. The service needs Redis functions, which Redis 7 introduced. */
+/** Server programs, in order of preference. The service needs Redis functions, a feature of Redis 7 and later. */
 const SERVERS = ["redis-server", "valkey-server"];
 const VERSION_MIN = 7;
 /** Maximum bytes of a package manager's output. More output counts as a failure. */
@@ -83,13 +83,19 @@ async function findOnPath(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Resolves to the prefix that runs a command as root; undefined if the user cannot become root. */
+/**
+ * Resolves to the prefix for commands that must run as root, such as `sudo -n`; undefined if the user cannot become
+ * root.
+ */
 async function rootRights(): Promise<readonly string[] | undefined> {
   if (process.getuid?.() === 0) return [];
   return (await attempt(["sudo", "-n", "true"])).fault === undefined ? ["sudo", "-n"] : undefined;
 }
 
-/** Runs a command without input. Resolves to its output or, on failure, to the last line of its output as `fault`. */
+/**
+ * Runs a command without input. Resolves to the command's output. If the command fails, `fault` is the last line of its
+ * output.
+ */
 async function attempt(
   [command = "", ...args]: readonly string[],
   signal?: AbortSignal,

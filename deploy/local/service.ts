@@ -21,22 +21,22 @@ import { StartFault } from "./start-fault";
 import type { ListenAddresses, StartSettings } from "./start-settings";
 import { startTargetUrlSwitch } from "./target-url-switch";
 
-/** Milliseconds within which the processes of a killed earlier run must free their ports. */
+/** Maximum milliseconds to wait until the processes of a killed earlier run free their ports. */
 const LEFTOVER_WITHIN_MS = 15_000;
 
-/** A service that is ready, and a link that signs one person in to its dashboard, once. */
+/** A service that is ready, and a link to its dashboard with which one person can sign in once. */
 export interface ReadyService {
   readonly running: RunningService;
   readonly signIn: string;
 }
 
 /**
- * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then the text that
- * `whatNext` returns. After `over` is aborted, stops the processes in reverse order and resolves. Throws when the data folder
- * cannot be used or is in use.
+ * Runs the service: Redis, then core and an edge, then the demo's game and chat. Prints each step, and then the text
+ * that `whatNext` returns. When `over` is aborted, stops the processes in reverse order, and then resolves. Throws when
+ * the data folder cannot be used or is in use.
  *
- * @param over aborted by the caller to stop the service, or by `runService` when the service cannot start or a process
- *   exits unexpectedly; the reason says why
+ * @param over the caller aborts it to stop the service; `runService` aborts it when the service cannot start or a
+ *   process exits unexpectedly. The abort reason says why
  */
 export async function runService(
   settings: StartSettings,
@@ -53,7 +53,7 @@ export async function runService(
     console.log(whatNext(ready));
     if (!over.signal.aborted) await once(over.signal, "abort");
   } catch (error) {
-    // If `over` is already aborted, the reason for the abort is the cause, and this error is only a consequence.
+    // If `over` is already aborted, this error is only a consequence of the abort, so the reason for the abort stays.
     if (!over.signal.aborted) over.abort(error);
   }
   await service.stop();
@@ -61,7 +61,7 @@ export async function runService(
   lock.release();
 }
 
-/** The processes of the service, and the resources that this process provides for them. */
+/** The processes of the service, and the resources that `npm start` provides for them. */
 class LocalService {
   readonly #settings: StartSettings;
   readonly #over: AbortController;
@@ -104,7 +104,7 @@ class LocalService {
     };
     const knownId = kept.workspaces[where]?.id;
     let environments = environmentsFor(knownId);
-    // Only this service uses its own Redis, so no other core can run.
+    // No other core uses a private Redis, so its data can be migrated.
     if (ownRedis === undefined) await this.#migrate(redisUrl, environments.core);
     this.#progress.step("core and edge: starting");
     await this.#startServers(environments, listen);
@@ -153,8 +153,8 @@ class LocalService {
   }
 
   /**
-   * Restarts core and the edge with a token for the chat. The token is limited to a workspace that did not exist when
-   * core started, and core reads its tokens only when it starts.
+   * Restarts core and the edge with a token for the chat. The restart is necessary because core reads its tokens only
+   * at its start. The token is limited to a workspace that did not exist then.
    */
   async #restartServers(
     environments: ReturnType<typeof childEnvironments>,
@@ -182,7 +182,7 @@ class LocalService {
     else child.process.once("exit", ended);
   }
 
-  /** Starts a process, and resolves when it is ready. */
+  /** Starts a process, and resolves when the process is ready. */
   async #run(name: Parameters<typeof startChild>[0], env: NodeJS.ProcessEnv, health: HostPort) {
     const child = startChild(name, env, this.#logOf(name));
     this.#watch(child);
@@ -210,7 +210,7 @@ class LocalService {
     this.#progress.note(`data of an older release: converted, with ${converted} held events`);
   }
 
-  /** Resolves to a workspace of this Redis, and saves a new workspace for the next start. */
+  /** Resolves to a workspace in this Redis. Saves a newly created workspace for the next start. */
   async #workspace(operator: Operator, name: string, key: string): Promise<DemoWorkspace> {
     const current = readKeptSettings(this.#keptFile);
     const known = current.workspaces[key];
@@ -227,7 +227,7 @@ class LocalService {
     writeKeptSettings(this.#keptFile, { ...readKeptSettings(this.#keptFile), addresses });
   }
 
-  /** Starts the game and the chat, and the server with which the chat switches between polling and pushes. */
+  /** Starts the game, the chat, and the server through which the chat switches between polling and pushes. */
   async #startDemo(
     operator: Operator,
     { id: workspaceId, secret }: DemoWorkspace,
@@ -262,7 +262,7 @@ class LocalService {
   }
 
   async #runCommand(...[name, command, env, whyNotReady]: Parameters<ChatHost["run"]>): Promise<void> {
-    // Chats start at the same time. After one of them has failed, the others must not start further programs.
+    // Several chats start at the same time. After one chat has failed, the other chats must not start further programs.
     this.#signal.throwIfAborted();
     const child = startCommand(name, command, env, this.#logOf(name));
     this.#watch(child);

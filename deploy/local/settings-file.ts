@@ -9,7 +9,7 @@ export interface DemoWorkspace {
   readonly secret: string;
 }
 
-/** Where programs of this machine reach the service. */
+/** The addresses at which programs on this machine reach the service. */
 export interface ServiceAddresses {
   /** Base URL of the edge, for bridges. */
   readonly edge: string;
@@ -22,17 +22,17 @@ export interface KeptSettings {
   /** Key that encrypts the signing secrets in Redis. */
   readonly secretsKey: string;
   readonly tokens: { readonly edge: string; readonly game: string; readonly operator: string };
-  /** The previous tokens that core still accepts. Only the containers of docker-compose.yml have such tokens. */
+  /** The previous tokens that core still accepts. Only `rotate-token` of Docker Compose creates such tokens. */
   readonly oldTokens?: Readonly<Partial<Record<"edge" | "game" | "operator", string>>>;
   /**
-   * Demo workspace of each Redis. The key is "private" for the Redis that `npm start` runs, or else the URL of the
-   * Redis, without credentials. The key for the workspace of a chat is the same string followed by a space and
-   * the name of the chat, e.g. "private irc".
+   * The workspaces of each Redis. The key of a demo workspace is "private" if `npm start` runs the Redis, or else the
+   * URL of the Redis without credentials. For the workspace of another chat, a space and the chat's name follow:
+   * "private irc".
    */
   readonly workspaces: Readonly<Record<string, DemoWorkspace>>;
-  /** Passwords of the accounts of each chat of `--with` that has accounts. The key is the name of the chat. */
+  /** Passwords of the accounts on the chat servers that `npm start -- --with` runs, by the name of the chat. */
   readonly passwords?: Readonly<Partial<Record<string, ChatPasswords>>>;
-  /** The addresses of the last start. `init` of a bridge finds the service here. */
+  /** The addresses of the last start. The command `init` of a bridge reads these addresses. */
   readonly addresses?: ServiceAddresses;
   /** The service of the last start, which may have stopped. */
   readonly running?: RunningService;
@@ -67,7 +67,7 @@ export function writeKeptSettings(file: string, settings: KeptSettings): void {
   renameSync(next, file);
 }
 
-/** Returns the passwords of a chat's accounts, and saves new passwords for the next start. */
+/** Returns the passwords of a chat's accounts. Creates missing passwords, and saves them for later starts. */
 export function keptPasswords(file: string, chat: string): ChatPasswords {
   const kept = readKeptSettings(file);
   const known = kept.passwords?.[chat];

@@ -24,10 +24,13 @@ export async function runningCommands(dataDir: string): Promise<string> {
   return commandsText({ ...running, tokens, signIn, logs: join(dataDir, "logs"), keptFile });
 }
 
-/** Resolves to the process that runs the service in a folder, if it is known. Throws StartFault when none does. */
+/**
+ * Resolves to the id of the process that runs the service in a folder; undefined if the id is unknown. Throws
+ * StartFault when no service runs there.
+ */
 async function holderOf(dataDir: string, keptFile: string): Promise<number | undefined> {
   try {
-    // A first start creates the settings after it has locked the folder.
+    // The first start locks the folder before it creates the settings, so no service runs if there are no settings.
     if (existsSync(keptFile)) (await lockFolder(dataDir)).release();
   } catch (error) {
     if (error instanceof FolderInUse) return error.pid;

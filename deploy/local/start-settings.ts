@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { readSettings, type HostPort, type Read } from "../../runtime/settings";
 
-/** The settings of the listeners, in the order of the help and of the error messages. */
+/** The settings for the listeners, in the order in which the help and error messages list them. */
 export const LISTENERS = {
   EDGE_LISTEN: { what: "address of the edge's listener for bridges", fallback: "127.0.0.1:8080" },
   DASHBOARD_LISTEN: { what: "address of the dashboard", fallback: "127.0.0.1:8082" },
@@ -45,7 +45,7 @@ export type ChatName = (typeof CHAT_NAMES)[number];
 
 export type Listener = keyof typeof LISTENERS;
 const names = Object.keys(LISTENERS) as Listener[];
-/** Listeners that only the demo needs. */
+/** Matches the names of the listeners that only the demo needs. */
 const OF_DEMO = /^(?:CHAT|GAME)_/;
 const ANY_PORT: HostPort = { host: "127.0.0.1", port: 0 };
 export type ListenAddresses = Readonly<Record<Listener, HostPort>>;
@@ -60,9 +60,9 @@ export interface StartSettings {
   readonly listen: ListenAddresses;
   /** Whether to run the game and the chat. */
   readonly demo: boolean;
-  /** Whether the chat may sign its members in to the dashboard, limited to the workspace of the demo. */
+  /** Whether the chat may sign its members in to the dashboard, where they see only the demo workspace. */
   readonly chatDashboard: boolean;
-  /** The chats of which to run a server and a bridge. */
+  /** The chats for which to run a server and a bridge. */
   readonly chats: readonly ChatName[];
   /** Absolute path of the virtual environment that contains Synapse. */
   readonly synapseVenv: string | undefined;
@@ -78,7 +78,7 @@ function isListenerOf(chat: ChatName, name: Listener): boolean {
  * Reads the settings from the environment; docs/settings.md describes them. Throws SettingsError if a setting is
  * invalid.
  *
- * @param chats the chats after `--with`
+ * @param chats the chats that the option `--with` names
  */
 export function readStartSettings(
   environment: NodeJS.ProcessEnv,
@@ -90,7 +90,7 @@ export function readStartSettings(
     const address = (name: Listener): HostPort => {
       const { what, fallback } = LISTENERS[name];
       const wanted = settings.hostPort(name, `${what}, host:port`, fallback);
-      // A listener that is not needed gets any free port, because its own port may be in use.
+      // A listener that is not needed gets any free port, because the configured port may be in use.
       const isOfOtherChat = CHAT_NAMES.some((chat) => isListenerOf(chat, name) && !chats.includes(chat));
       return isOfOtherChat || (!demo && OF_DEMO.test(name)) ? ANY_PORT : wanted;
     };

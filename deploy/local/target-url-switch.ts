@@ -9,8 +9,8 @@ export interface TargetUrlSwitchOptions {
   readonly operator: Operator;
   readonly workspaceId: string;
   /**
-   * The only URL that can be set. The chat can also clear a target URL that differs only in its port, because an
-   * earlier run may have set that URL.
+   * The only URL that can be set. The chat can also clear a URL that differs from this URL only in its port, because an
+   * earlier run may have set it.
    */
   readonly targetUrl: string;
 }
@@ -19,7 +19,7 @@ const BODY_MAX_BYTES = 4096;
 
 /**
  * Lets the demo chat switch between polling and pushes: starts a server that accepts `PUT /target-url` with the body
- * `{"targetUrl": …}`. The chat can only set one target URL on one workspace, and clear that URL or the URL of an
+ * `{"targetUrl": …}`. The chat can only set one target URL in one workspace, and clear this URL or the URL of an
  * earlier run. So the chat, which is open to anyone, needs no operator's token.
  */
 export async function startTargetUrlSwitch({
@@ -36,7 +36,7 @@ export async function startTargetUrlSwitch({
     if (wanted !== "" && wanted !== targetUrl) return reply.code(403).send(`only ${targetUrl} can be set`);
     try {
       const current = (await operator.find(workspaceId))?.targetUrl;
-      // A URL that a user has set for another bridge is not cleared.
+      // A target URL that a user has set for another bridge must not be cleared.
       if (wanted === targetUrl || isSamePlace(current, targetUrl)) {
         await operator.setTargetUrl(workspaceId, wanted);
       }

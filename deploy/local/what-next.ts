@@ -2,9 +2,9 @@ import { coloured, type Look } from "../../kit/terminal-colour";
 import { reachable } from "./listen-addresses";
 import type { RunningService } from "./running-service";
 
-/** What the rows at the end of a start show, besides the running service. */
+/** Additional values for the rows that `npm start` prints when the service is running. */
 export interface WhatNext {
-  /** Link that signs one person in to the dashboard, once. */
+  /** Link to the dashboard, with which one person can sign in once. */
   readonly signIn: string;
   /** The value of DATA_DIR, if it is set. */
   readonly dataDir: string | undefined;
@@ -13,14 +13,14 @@ export interface WhatNext {
 }
 
 const NAME_COLUMNS = 16;
-/** Width of the narrowest usual terminal. */
+/** Width of a common narrow terminal, in columns. */
 const ROW_COLUMNS = 80;
 const INDENT = "  ";
 const MORE = "  prints tokens and commands to paste";
 
 /**
- * Returns the rows that `npm start` prints when everything is running. They contain no secret and no token, and the
- * address of the chat is in the last row, which is next to the cursor.
+ * Returns the rows that `npm start` prints when everything is running. The rows contain no secret and no token. The
+ * last row, next to the cursor, contains the address of the chat.
  */
 export function whatNext(
   { listen, hasChat, chats }: RunningService,
@@ -49,7 +49,7 @@ export function whatNext(
   ].join("\n");
 }
 
-/** Returns a path as a shell reads it. */
+/** Returns a path, quoted for a POSIX shell if necessary. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,6 @@
 import type { WorkspaceShape } from "./shapes";
 
-/** Returns whether the name, the id, the owner or the target URL of a workspace contains the words, in any case. */
+/** Returns whether a workspace's name, id, owner or target URL contains `words`, ignoring case. */
 export function matchesWords(
   { name, id, ownerEmail, targetUrl }: Pick<WorkspaceShape, "name" | "id" | "ownerEmail" | "targetUrl">,
   words: string,
@@ -9,7 +9,7 @@ export function matchesWords(
   return [name, id, ownerEmail, targetUrl].some((text) => folded(text).includes(wanted));
 }
 
-/** Returns the form of a text in which two texts are equal that people consider equal. */
+/** Normalizes a text for comparisons, so that upper and lower case and equivalent characters are equal. */
 export function folded(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }

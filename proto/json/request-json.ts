@@ -3,7 +3,7 @@ import { CAUSE_WORDS, REQUEST_WORDS } from "../codes";
 import type { BridgeRequests, CheckSignatureResponse, RefusedRequest } from "../gen/chatbridge/v1/workspace";
 import type { RefusedShape, RequestsShape, SignatureCheckShape } from "./shapes";
 
-/** Kinds of a newer release of core, which this program does not know, are left out. */
+/** Leaves out unknown kinds of request, which a newer release of core may send. */
 export function toRequestsShape(requests: BridgeRequests | undefined): RequestsShape {
   const counts = (requests?.counts ?? []).flatMap(({ kind, count }) => {
     const word = REQUEST_WORDS.get(kind);

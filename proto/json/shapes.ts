@@ -24,7 +24,7 @@ export interface WorkspaceShape {
   /** Active secrets, newest first, without their values. */
   readonly secrets: readonly SecretShape[];
   readonly createdAt: string;
-  /** The URL or email address that gets the operator events about the workspace; empty for none. */
+  /** The URL or email address that receives the operator events about the workspace; empty if there is none. */
   readonly operatorEventsAddress: string;
   /** Fingerprint of the key that core lacks to decrypt the signing secret; empty when the secret is readable. */
   readonly missingKey: string;
@@ -59,11 +59,11 @@ export interface DeliveryShape {
   readonly lastAt: string | null;
   /** Number of events that the polls in the entry returned; 0 unless the entry is for polls. */
   readonly events: number;
-  /** Which message the event is about; null for polls, and for an entry that an older release of core has logged. */
+  /** Summary of the event's message; null for polls, and for entries that an older release of core logged. */
   readonly summary: EventSummaryShape | null;
 }
 
-/** Which message an event is about. A game chose these texts. */
+/** Summary of the message that an event creates or changes. A game chose these texts. */
 export interface EventSummaryShape {
   /** Id of the channel; empty for an event without a channel. */
   readonly channel: string;
@@ -78,7 +78,7 @@ export interface EventSummaryShape {
 export type HealthShape = PollHealthShape | PushHealthShape | null;
 
 interface CommonHealthShape {
-  /** Null if core runs an older release, which does not send the state. */
+  /** State of the delivery; null if core runs an older release, which does not send this state. */
   readonly state: HealthState | null;
   /** End of the last outage; null while delivery fails, or if no outage is known. */
   readonly recoveredAt: string | null;
@@ -94,7 +94,9 @@ export interface PollHealthShape extends CommonHealthShape {
   /** Number of waiting events. Core counts at most 1,000. */
   readonly waiting: number;
   readonly oldestWaitingAt: string | null;
-  /** Time of the last event that was refused because too many bytes are held; null when none was refused. */
+  /**
+   * Time at which core last refused an event because it held too many bytes for the workspace; null if it never did.
+   */
   readonly eventsRefusedAt: string | null;
 }
 
@@ -136,51 +138,51 @@ export interface WorkspacePage {
   readonly notice: string | null;
   /** Summaries of the workspaces by id. A search returns none. */
   readonly summaries: Readonly<Record<string, SummaryShape>>;
-  /** Null if core runs an older release. */
+  /** Null if core runs an older release, which does not count the states. */
   readonly counts: StateCounts | null;
 }
 
 /** The number of workspaces in each state. */
 export type StateCounts = Readonly<Record<WorkspaceState, number>>;
 
-/** What a list shows about a workspace, besides the workspace itself. */
+/** The data that a list shows about a workspace, in addition to its `WorkspaceShape`. */
 export interface SummaryShape {
-  /** Null if core runs a newer release, and the state is unknown to this one. */
+  /** Null if this release does not know the state, because core runs a newer release. */
   readonly state: WorkspaceState | null;
-  /** Null unless the state is `failing`. */
+  /** Time at which the outage began; null unless the state is `failing`. */
   readonly failingSince: string | null;
   /** End of the last outage; null while delivery fails, or if no outage is known. */
   readonly recoveredAt: string | null;
   readonly lastPollAt: string | null;
-  /** The last attempt to push that is in the log. */
+  /** The last push attempt in the log. */
   readonly lastAttempt: {
     readonly at: string;
     readonly result: DeliveryResult;
-    /** 0 when there was no answer. */
+    /** HTTP status of the bridge's answer; 0 when there was no answer. */
     readonly status: number;
   } | null;
-  /** The five-minute periods of the last hour in which there were requests, oldest first. */
+  /** The last hour's five-minute periods with at least one request, oldest first. */
   readonly lastHour: readonly PeriodShape[];
 }
 
-/** The requests of a workspace in five minutes. */
+/** Numbers of a workspace's requests within five minutes. */
 export interface PeriodShape {
   readonly startsAt: string;
-  /** Accepted posts, accepted polls, and refused posts and polls. */
+  /** Number of accepted posts; `polls` counts accepted polls, and `refused` counts refused posts and polls. */
   readonly posts: number;
   readonly polls: number;
   readonly refused: number;
-  /** Accepted pushes, and failed attempts of pushes. */
+  /** Number of accepted pushes; `failedPushes` counts failed push attempts. */
   readonly pushes: number;
   readonly failedPushes: number;
 }
 
-/** Answer to `GET /api/summaries`: the workspaces that exist, by id. */
+/** Answer to `GET /api/summaries`: those of the requested workspaces that exist, by id. */
 export interface SummariesShape {
   readonly workspaces: Readonly<
     Record<string, { readonly workspace: WorkspaceShape; readonly summary: SummaryShape | null }>
   >;
-  /** Null if core runs an older release. */
+  /** Null if core runs an older release, which does not count the states. */
   readonly counts: StateCounts | null;
 }
 
@@ -209,12 +211,12 @@ export interface OperatorTestShape {
     /** "workspace-hook" or "workspace-mail". */
     readonly receiver: string;
     readonly accepted: boolean;
-    /** The HTTP status, or a sentence without a full stop. */
+    /** The HTTP status, or a sentence that does not end with a full stop. */
     readonly detail: string;
   }[];
 }
 
-/** A change that an operator made in a workspace. */
+/** A change that an operator made to a workspace. */
 export interface ChangeShape {
   readonly id: string;
   readonly at: string;
@@ -226,8 +228,8 @@ export interface ChangeShape {
 }
 
 /**
- * Answer to `GET /api/workspaces/:id/deliveries/:deliveryId`: one entry of the log, and the data of the entry that is
- * still stored.
+ * Answer to `GET /api/workspaces/:id/deliveries/:deliveryId`: one entry of the delivery log, with the events and the
+ * response that are still stored.
  */
 export interface DeliveryDetailShape {
   readonly delivery: DeliveryShape;
@@ -236,7 +238,9 @@ export interface DeliveryDetailShape {
    * service does not keep its event.
    */
   readonly events: readonly StoredEventShape[];
-  /** Start of the bridge's response body after a failed attempt; null when there is none or it is no longer stored. */
+  /**
+   * Start of the bridge's response body after a failed attempt; null if there was no body, or it is no longer stored.
+   */
   readonly response: { readonly text: string; readonly truncated: boolean } | null;
 }
 
@@ -245,8 +249,7 @@ export interface StoredEventShape {
   /** The event, exactly as it appears in a push or on a page. */
   readonly json: string;
   /**
-   * Time until which the event can be sent again; null unless it is a stored event whose push failed, and which has not
-   * expired.
+   * Time until which the event can be sent again; null unless its push failed, and it is still stored and not expired.
    */
   readonly sendAgainUntil: string | null;
 }
@@ -260,7 +263,10 @@ export interface EventShape {
   readonly publishedAt: string | null;
   /** Null if the event never expires, or its expiry is unknown. */
   readonly expiresAt: string | null;
-  /** Name of the token that published the event: a game, or who sent a test event. Empty when unknown. */
+  /**
+   * Name of the token with which the event was published: a game's token, or the token of the operator who sent a test
+   * event. Empty when unknown.
+   */
   readonly publisher: string;
   readonly summary: EventSummaryShape | null;
   readonly place: EventPlaceName;
@@ -268,7 +274,7 @@ export interface EventShape {
   readonly event: StoredEventShape | null;
   /** Attempts, drops, and polls that returned the event, oldest first. */
   readonly attempts: readonly EventAttemptShape[];
-  /** The times at which the event was sent again, oldest first, with the name of the token. */
+  /** Times at which an operator sent the event again, oldest first, with the name of the operator's token. */
   readonly sentAgain: readonly { readonly at: string; readonly by: string }[];
 }
 
@@ -296,7 +302,7 @@ export interface SendAgainShape {
 export interface SessionShape {
   /** Name of the token with which the user signed in. */
   readonly tokenName: string;
-  /** Ids of the only workspaces that exist for this token; null if the token is not limited. */
+  /** Ids of the workspaces to which the token is limited; null if the token is not limited. */
   readonly workspaces: readonly string[] | null;
   /** Base URL at which bridges reach the service, without a trailing slash. */
   readonly publicUrl: string;
@@ -305,15 +311,15 @@ export interface SessionShape {
   /** Time at which the session ends, even if the user is active. */
   readonly endsAt: string;
   /**
-   * The workspace of the demo's chat, and the URL of the chat's page without a trailing slash. Absent if no chat links to
-   * this dashboard, or the workspace does not exist for this token.
+   * The workspace of the demo's chat, and the URL of the chat's page without a trailing slash. Absent if no chat links
+   * to this dashboard, or if the token has no access to the workspace.
    */
   readonly demo?: { readonly workspaceId: string; readonly chatUrl: string };
 }
 
 /** The requests between the service and a bridge. */
 export interface RequestsShape {
-  /** Numbers of requests in the last hour. A kind without a request is absent. */
+  /** Number of requests of each kind in the last hour. Kinds without requests are absent. */
   readonly counts: Readonly<Partial<Record<RequestKind, number>>>;
   /** The last refused request of each kind in the last 24 hours, newest first. */
   readonly refusals: readonly RefusedShape[];
@@ -325,15 +331,15 @@ export interface RefusedShape {
   readonly at: string;
   readonly method: "POST" | "GET";
   readonly address: string;
-  /** The invalid field or parameter; null unless the request has one. */
+  /** Name of the invalid field or parameter; null if there is none. */
   readonly field: string | null;
-  /** The message of the answer, or why the body is not JSON; empty when there is nothing to add to the kind. */
+  /** The message of the answer, or the reason why the body is not JSON; empty when the kind says everything. */
   readonly message: string;
   /** Seconds by which the signed timestamp is ahead of the service clock, negative if it is behind. */
   readonly clockSeconds: number;
   /** Bytes of a body that is too large; 0 when unknown. */
   readonly bytes: number;
-  /** The first likely cause of a refusal for a signature; null for any other refusal. */
+  /** The first likely cause that core found for an invalid signature; null for other refusals. */
   readonly cause: SignatureCause | null;
   /** The start of the text that core expects to be signed; empty when unknown. */
   readonly signedText: string;
@@ -343,9 +349,9 @@ export interface RefusedShape {
 /** Answer to `POST /api/workspaces/:id/check-signature`. */
 export interface SignatureCheckShape {
   readonly valid: boolean;
-  /** The number of the secret under which the digest is valid, 1 for the newest; 0 when the digest is not valid. */
+  /** Number of the secret with which the digest is valid, where 1 is the newest; 0 when the digest is not valid. */
   readonly secretNumber: number;
-  /** Null when the digest is valid. */
+  /** The first likely cause that core found for an invalid digest; null when the digest is valid. */
   readonly cause: SignatureCause | null;
   /** The start of the text that core expects to be signed; empty without a timestamp. */
   readonly signedText: string;

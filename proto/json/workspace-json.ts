@@ -100,7 +100,7 @@ export function toSummaryShape(summary: WorkspaceSummary): SummaryShape {
   };
 }
 
-/** Returns the summaries by the ids of their workspaces. */
+/** Returns the summaries, keyed by workspace id. */
 export function toSummaryShapes(
   summaries: readonly WorkspaceSummary[],
 ): Readonly<Record<string, SummaryShape>> {
@@ -129,14 +129,14 @@ export function toDeliveryShape(delivery: LoggedDelivery): DeliveryShape {
     ...delivery,
     at: there(toText(at)),
     result: there(RESULT_WORDS.get(result)),
-    // A core of an older release does not send `polls`: each of its entries of type `poll` is a single poll.
+    // Older releases of core do not send `polls`: each of their entries of type `poll` is a single poll.
     polls: eventType === "poll" ? Math.max(polls, 1) : 0,
     lastAt: toText(lastAt),
     summary: toEventSummaryShape(summary),
   };
 }
 
-/** Returns undefined for a change of a newer release of core, which this edge does not know. */
+/** Returns undefined for an unknown kind of change, which a newer release of core may send. */
 export function toChangeShape({ id, at, tokenName, kind, detail }: LoggedChange): ChangeShape | undefined {
   const change = CHANGE_WORDS.get(kind);
   return change && { id, at: there(toText(at)), by: tokenName, change, detail };

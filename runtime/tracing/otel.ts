@@ -53,7 +53,7 @@ export function createTracing({ serviceName, queueMax, rootShare }: TracingConfi
   const provider = new BasicTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ "service.name": serviceName, "service.version": BUILD.version }))
-      // OTEL_RESOURCE_ATTRIBUTES can also set the name.
+      // OTEL_RESOURCE_ATTRIBUTES can also set the service's name.
       .merge(detectResources({ detectors: [envDetector] })),
     spanLimits: SPAN_LIMITS,
     // `start` itself samples the traces without a parent, because the SDK needs several microseconds even for a dropped
@@ -77,7 +77,7 @@ export function createTracing({ serviceName, queueMax, rootShare }: TracingConfi
       const late = new Promise<void>((resolve) => {
         setTimeout(resolve, FLUSH_WITHIN_MS).unref();
       });
-      // The error handler logs a failed export.
+      // The rejection is ignored, because the error handler logs a failed export.
       await Promise.race([provider.shutdown().catch(() => undefined), late]);
     },
   };

@@ -40,7 +40,7 @@ test("the API reference shows every operation, event type, status and field, and
   expect([...hosts]).toEqual([dashboardUrl]);
 });
 
-test("the API reference lists all calls before the large script is loaded, and the list then stays in its place", async () => {
+test("the API reference lists all calls before the large script is loaded, and the list does not move afterwards", async () => {
   const { page } = await browser.visit("about:blank");
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -71,7 +71,7 @@ test("the API reference lists all calls before the large script is loaded, and t
   expect(new URL(page.url()).hash).toBe("#/webhooks/pushMessageUpdate");
 });
 
-test("if the large script cannot be loaded, the API reference says where the details are", async () => {
+test("if the large script cannot be loaded, the API reference says where to find the details", async () => {
   const { page } = await browser.visit("about:blank");
   await page.route("**/assets/details-*.js", (route) => route.abort());
   await page.goto(`${dashboardUrl}/docs`);

@@ -39,7 +39,7 @@ const isLive = (page: Page) => page.getByText("Live", { exact: true }).waitFor()
 const pids = () => [dashboard.edge.pid, core.pid, service.redis.pid];
 const isAway = (page: Page) => page.getByText(/^Not live/).waitFor();
 
-test("a page is live only while core answers; it repeats failed reads, and says that a failed write may have taken effect", async () => {
+test("a page is live only while core answers; the page repeats failed reads, and says that a failed write may have taken effect", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   await isLive(page);
   await core.stop("SIGKILL");
@@ -110,7 +110,7 @@ test.each<[string, () => DashboardEdge, () => void, () => void]>([
 );
 
 // time: smoke
-test("while the page is not live, the health has no colour of its state; a page that is opened now says why it has nothing to show", async () => {
+test("while a page is not live, its health loses the colour of the state; a newly opened page says why it shows no data", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   await isLive(page);
   const colour = "getComputedStyle(document.querySelector('.health')).color";
@@ -137,7 +137,7 @@ test("while the page is not live, the health has no colour of its state; a page 
 });
 
 // time: controlled
-test("a page is not live after 5 seconds without data in its stream, and is live again when the stream resumes", async () => {
+test("a page stops being live after 5 seconds without data in its stream, and is live again when the stream resumes", async () => {
   const { page } = await browser.visitSignedIn(dashboard.url);
   await page.clock.install();
   await page.goto(`${dashboard.url}/workspaces/${workspace.id}`);

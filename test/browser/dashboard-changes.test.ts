@@ -91,7 +91,7 @@ test("the form for the target URL warns about held events, and shows why a URL i
   await waiting.getByText(/^[12]$/).waitFor();
 });
 
-test("when the target URL changes, the page removes the outcome of a test event, which belonged to the previous mode", async () => {
+test("when the target URL changes, the page removes the outcome of the test event that was sent in the previous mode", async () => {
   const bridge = await push.bridge({ polls: true });
   const page = await open(bridge.workspaceId);
   await page.getByRole("button", { name: "Send test event" }).click();

@@ -30,7 +30,7 @@ const isShownWhole = (page: Page, selector: string) =>
     `(([e]) => e.scrollWidth <= e.clientWidth && e.getBoundingClientRect().right <= innerWidth)(document.querySelectorAll(${JSON.stringify(selector)}))`,
   );
 
-/** Keys, and the tab that each of them chooses, in this order from the first tab. */
+/** Keys in the order in which the test presses them, and the tab that each key selects, starting from the first tab. */
 const KEYS = [
   ["ArrowLeft", "Go"],
   ["ArrowRight", "curl"],
@@ -96,7 +96,7 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     const tab = (name: string) => card.getByRole("tab", { name, exact: true });
     const isChosen = (name: string) => card.getByRole("tab", { name, exact: true, selected: true }).waitFor();
     await isChosen("curl");
-    // The focus goes to the chosen tab, and from there to the button that copies the code and to the code.
+    // Tab moves the focus from the selected tab to the button that copies the code, and then to the code.
     await tab("curl").focus();
     for (const [key, name] of KEYS) {
       await page.keyboard.press(key);
@@ -121,14 +121,14 @@ describe.each(LOOKS)("on %s,", (_look, options) => {
     await status.getByText("The first signed request has arrived").waitFor();
     await expectUsable(page, "first request, arrived", [size]);
 
-    // The next workspace that this person connects shows the same language.
+    // For the next workspace that the user connects, the page shows the same programming language.
     await page.goto(`${dashboardUrl}/connect`);
     await page.getByLabel("Name").fill("Second club");
     await page.getByRole("button", { name: "Connect" }).click();
     await isChosen("Python");
   });
 
-  test("the page and the form begin at the same place as the list", async () => {
+  test("the heading and the form of the page for connecting have the same left edge as the list", async () => {
     const { page } = await browser.visitSignedIn(dashboardUrl, "/", options);
     const left = (selector: string) =>
       page

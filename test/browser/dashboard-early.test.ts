@@ -8,7 +8,7 @@ const service = sharedService();
 const { dashboardUrl } = service;
 const browser = testBrowser();
 
-/** Opens a page whose script stays away until `release` is called. Records the reads of the API. */
+/** Opens a page whose script does not load until `release` is called. Records the requests to the API. */
 async function openWithoutScript(page: Page, path: string) {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -63,7 +63,7 @@ test.each<
   },
 );
 
-test("the list reads the page at which the user was, and its size", async () => {
+test("the early read of the list uses the page size that the user chose before", async () => {
   await service.workspaces.make();
   const { page } = await browser.visitSignedIn(dashboardUrl);
   const listed = page.waitForResponse("**/api/workspaces?*");

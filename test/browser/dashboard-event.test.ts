@@ -70,7 +70,7 @@ test("a row of the log links to the page of its event, which shows what happened
   await page.waitForURL(`**${pathOf(workspaceId, eventId)}`);
 });
 
-test("the page of an event is live while attempts are made, and sends the event again", async () => {
+test("the page of an event shows new attempts live, and can send the event again", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   bridge.behave(status(503));

@@ -49,7 +49,7 @@ async function open(workspaceId = bridge.workspaceId, search = ""): Promise<void
   await rows().first().waitFor();
 }
 
-test("each row says which message it is about, with milliseconds and the end of the event's id", async () => {
+test("each row shows its message, its time with milliseconds, and the end of the event's id", async () => {
   await open();
   await untilCount(rows(), 4);
   expect(new Set(await names())).toEqual(
@@ -80,7 +80,7 @@ test("the log is filtered by channel, text, message id and time; the URL contain
   await matches(1);
   await page.getByRole("button", { name: "Show all" }).click();
 
-  // The filters that are used less often appear on request, and stay while they hide anything.
+  // The button More shows the filters that are used less often.
   const more = page.getByRole("button", { name: "More" });
   expect(await more.getAttribute("aria-expanded")).toBe("false");
   await more.click();
@@ -119,7 +119,7 @@ test("the URL contains the open rows, so a shared link shows the same details", 
   expect([...query().keys()]).toEqual([]);
 });
 
-test("a row that the URL names, but the log no longer has, does not hold back new deliveries", async () => {
+test("new deliveries still appear if the URL names an open row that is no longer in the log", async () => {
   const other = await push.bridge();
   const { workspaceId } = other;
   await push.ping(workspaceId);
@@ -149,7 +149,7 @@ test("the attempts of one event share a row, which shows each attempt when it is
   await page.getByText("1 of 1 match.").waitFor();
 });
 
-test("a click on a minute of the chart shows its deliveries in the log, and so do the arrow keys and Enter", async () => {
+test("a click on a minute of the chart, or the arrow keys and Enter, filter the log to that minute's deliveries", async () => {
   await open();
   const chart = page.locator(".chart .u-over").first();
   await chart.waitFor();

@@ -9,7 +9,7 @@ const browser = testBrowser();
 const GUIDE = `${dashboardUrl}/guides/bridge-guide`;
 const [FIRST_CODE = ""] = docBlocks("docs/bridge-guide.md", "sh");
 
-test("in a wide window, the contents stay beside the text, and a click on a heading shows this section", async () => {
+test("in a wide window, the table of contents stays beside the text, and a click on an entry shows its section", async () => {
   const { page } = await browser.visit(GUIDE);
   const contents = page.getByRole("navigation", { name: "On this page" });
   await contents.getByRole("link", { name: "Signatures", exact: true }).click();
@@ -19,7 +19,7 @@ test("in a wide window, the contents stay beside the text, and a click on a head
   expect((await contents.boundingBox())?.y).toBeGreaterThanOrEqual(0);
 });
 
-test("on a phone, the contents are folded above the text, and open by keyboard", async () => {
+test("on a phone, the table of contents is collapsed above the text, and can be opened with the keyboard", async () => {
   const { page } = await browser.visit(GUIDE, { viewport: PHONE });
   const contents = page.getByRole("navigation", { name: "On this page" });
   const link = contents.getByRole("link", { name: "Signatures", exact: true });
@@ -32,7 +32,7 @@ test("on a phone, the contents are folded above the text, and open by keyboard",
   await page.waitForURL(/#start$/);
 });
 
-test("a button copies its block of code, and says so", async () => {
+test("the button of a code block copies the code, and says so", async () => {
   const { page } = await browser.visit(GUIDE);
   await page.getByRole("button", { name: "Copy code 1 of “Start”" }).click();
   await page.getByRole("status").getByText("Copied.").waitFor();
@@ -52,7 +52,7 @@ test("if the browser does not allow copying, the button selects the code, and sa
   expect(String(await page.evaluate("getSelection().toString()")).trimEnd()).toBe(FIRST_CODE.trimEnd());
 });
 
-test("without JavaScript, a guide has its text and its contents, and no buttons that do nothing", async () => {
+test("without JavaScript, a guide shows its text and its table of contents, but no buttons that would do nothing", async () => {
   const { page } = await browser.visit(GUIDE, { javaScriptEnabled: false });
   await page.getByRole("heading", { name: "Writing a bridge" }).waitFor();
   await page.getByRole("navigation", { name: "On this page" }).getByRole("link", { name: "Start" }).click();
@@ -60,7 +60,7 @@ test("without JavaScript, a guide has its text and its contents, and no buttons 
   expect(await page.getByRole("button").count()).toBe(0);
 });
 
-test("a keyboard user skips to the text, and finds the way back to the dashboard", async () => {
+test("a keyboard user can skip to the text, and can return to the dashboard", async () => {
   const { page } = await browser.visit(GUIDE);
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");

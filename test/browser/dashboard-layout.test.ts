@@ -40,7 +40,7 @@ async function open(workspaceId: string, more = ""): Promise<void> {
   await isLive();
 }
 
-test("the tabs of a workspace's page are links with addresses, which the keyboard, a reload and the back button follow", async () => {
+test("the tabs of a workspace's page are links with URLs, and work with the keyboard, a reload and the back button", async () => {
   await open(busy.workspaceId);
   const tabs = page.getByRole("navigation", { name: "This workspace" });
   const tab = (name: string) => tabs.getByRole("link", { name });
@@ -82,7 +82,7 @@ test.each(["", "/settings"])(
   },
 );
 
-test("in forced colours, the current tab, the colours of the chart and the states still differ", async () => {
+test("in forced-colours mode, the current tab, the series of the chart and the states can still be told apart", async () => {
   await open(busy.workspaceId);
   await page.locator(".log-row").first().waitFor();
   await page.emulateMedia({ forcedColors: "active" });
@@ -96,7 +96,7 @@ test("in forced colours, the current tab, the colours of the chart and the state
   await page.emulateMedia({ forcedColors: "none" });
 });
 
-test("on paper, the page has its health and its log, but no controls", async () => {
+test("a printed page shows the health and the log, but no controls", async () => {
   await open(busy.workspaceId);
   await page.locator(".log-row").first().waitFor();
   await page.emulateMedia({ media: "print" });
@@ -133,7 +133,7 @@ test("on a laptop, the page of a busy workspace is less than 2,000 px high, and 
   }
 });
 
-test("without anything to draw, there is no chart; a bridge that never accepted a push has no chart of latencies", async () => {
+test("the page shows no chart without data, and no latency chart for a bridge that never accepted a push", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   bridge.behave(status(503));
@@ -170,11 +170,11 @@ test("the chart of a bridge that polls shows the events that it fetched, and the
   await later.getByRole("img", { name }).waitFor();
 });
 
-describe("the steps of a new workspace", () => {
+describe("a new workspace:", () => {
   const steps = (where: Page) => where.getByRole("heading", { name: "What to do next" });
 
   // time: controlled
-  test("disappear once a bridge that only receives pushes has worked for an hour", async () => {
+  test("the setup steps disappear once a bridge that only receives pushes has worked for an hour", async () => {
     const bridge = await push.bridge();
     await push.ping(bridge.workspaceId);
     await open(bridge.workspaceId);
@@ -187,14 +187,14 @@ describe("the steps of a new workspace", () => {
     await untilCount(steps(later), 0);
   });
 
-  test("disappear once the bridge has accepted many pushes", async () => {
+  test("the setup steps disappear once the bridge has accepted many pushes", async () => {
     await open(busy.workspaceId);
     await page.locator(".log-row").first().waitFor();
     await untilCount(steps(page), 0);
   });
 });
 
-test("a card of the settings that grows does not move the cards of other columns", async () => {
+test("when a card of the settings grows, the cards in other columns do not move", async () => {
   const workspace = await push.workspaces.make();
   await open(workspace.id, "/settings");
   await page.locator(".changes li").first().waitFor();
@@ -213,13 +213,13 @@ test("a card of the settings that grows does not move the cards of other columns
   expect(await places()).toEqual(before);
 });
 
-test("after a rotation, no two buttons have the same words", async () => {
+test("after a rotation of the secret, only one button confirms that the secret is stored", async () => {
   const workspace = await push.workspaces.make();
   await open(workspace.id, "/settings");
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
   await page.locator("[data-secret]").waitFor();
-  // The secret stays visible when the user looks at the other tab.
+  // The secret stays visible when the user switches to the other tab of the workspace's page.
   await page.getByRole("link", { name: "Overview" }).click();
   await page.getByRole("button", { name: "I have stored the secret" }).waitFor();
   await page.locator("[data-secret]").waitFor();
@@ -228,7 +228,7 @@ test("after a rotation, no two buttons have the same words", async () => {
   await page.locator("[data-secret]").waitFor({ state: "detached" });
 });
 
-test("the window's title says that a workspace fails, also while another tab is in front", async () => {
+test("the page's title shows that a workspace is failing, so the user sees it even in another browser tab", async () => {
   const bridge = await push.bridge();
   await open(bridge.workspaceId);
   // The title begins with the number of failing workspaces, if any.

@@ -76,7 +76,7 @@ test("the list begins with the failing workspaces, and shows the last contact an
   expect(await page.title()).toBe("(1) Connect a workspace · Chat bridge");
 });
 
-test("each state has a link with its number of workspaces; the state is in the address, together with the search", async () => {
+test("each state has a link with its number of workspaces; the URL contains the chosen state and the search", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl);
   await chip(page, /^Failing 1$/).click();
   await page.getByText("1 workspace with the state Failing").waitFor();
@@ -117,12 +117,12 @@ test("while a user reads the list, a changed row keeps its place until the user 
   await log("Trivia night", 204);
   await rowOf(page, "Trivia night").getByText("Recovered").waitFor();
   await chip(page, /^Recovered 1$/).waitFor();
-  // A hidden page has no reader, so its list is updated when it is visible again.
+  // Nobody reads a hidden page, so its list is updated when the page becomes visible again.
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
   await until("the list is updated", async () => (await namesOf(page))[0] === "Chess club");
 });
 
-test("the icon and the title show when no workspace fails any more, also on another page", async () => {
+test("the icon and the title show that no workspace is failing any more, even on a page other than the list", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl, "/connect");
   await page.getByRole("heading", { name: "Connect a workspace" }).waitFor();
   await until("the title has the number", async () => (await page.title()).startsWith("(1) "));
@@ -163,7 +163,7 @@ test("the states can be chosen with the keyboard", async () => {
   await untilFocused(page, "Failing 1");
 });
 
-test("the list is usable at all widths, and stays a table for screen readers where each row is a card", async () => {
+test("the list is usable at all widths; in narrow windows, each row looks like a card, but is still a table row for screen readers", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl);
   await rowOf(page, "Chess club").waitFor();
   for (const path of ["/", "/?state=failing", "/?search=guild", "/?state=degraded"]) {

@@ -23,7 +23,7 @@ test("the test button sends a test event to the stored address, and says in word
   await untilCount(send, 0);
   await field.fill(receiver.url);
   await card.getByRole("button", { name: "Set address" }).click();
-  // Nothing has been sent yet, and the page does not claim that.
+  // Nothing has been sent yet, so the page must not claim that a test event was sent.
   await page.getByText("The address is set. Send a test event to check it.").waitFor();
   await send.click();
   await card.getByText(/^The receiver accepted the test event: it answered with 20\d\.$/).waitFor();

@@ -67,7 +67,7 @@ const PAGES: readonly (readonly [
     "the form that connects a workspace, with an error,",
     "/connect",
     async (page) => {
-      // The page keeps what was typed in the test before.
+      // The field still contains the text that an earlier test typed.
       await page.getByLabel("Name").fill("");
       await page.getByRole("button", { name: "Connect" }).click();
       await page.getByText("Enter a name.").waitFor();

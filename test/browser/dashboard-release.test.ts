@@ -6,7 +6,7 @@ const service = sharedService();
 const { dashboardUrl } = service;
 const browser = testBrowser();
 
-/** Lets the server's answers name the script of another release, and the time of its build. */
+/** Makes the server's answers name the script of another release, and the build time of that release. */
 const upgrade = (page: Page, built?: string): Promise<unknown> =>
   page.route("**/api/**", async (route) => {
     const answer = await route.fetch();
@@ -19,7 +19,7 @@ const upgrade = (page: Page, built?: string): Promise<unknown> =>
   });
 const line = (page: Page) => page.getByText("A new version is running.");
 
-test("a page asks for a reload when a new version runs, and the reload keeps what was typed", async () => {
+test("a page asks the user to reload when a new version runs, and the reload keeps typed text", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl, "/connect");
   await page.getByLabel("Name").fill("Half typed <b>name</b>");
   await page.getByLabel("Push (webhook)").check();
@@ -37,11 +37,11 @@ test("a page asks for a reload when a new version runs, and the reload keeps wha
   expect(await page.getByLabel("Name").inputValue()).toBe("Half typed <b>name</b>");
   expect(await page.getByLabel("Owner's email").inputValue()).toBe("not an address");
   expect(await page.getByLabel("Target URL").inputValue()).toBe("https://bridge.example/events");
-  // A draft is kept only for the reload.
+  // The page deletes the stored draft after the reload.
   expect(await page.evaluate("sessionStorage.getItem('drafts')")).toBeNull();
 });
 
-test("an open list notices a new version by itself, on a phone too, and the line covers no content", async () => {
+test("an open list notices a new version by itself, and on a phone, the notice covers no content", async () => {
   await service.workspaces.make();
   const { page } = await browser.visitSignedIn(dashboardUrl, "/", { viewport: PHONE, hasTouch: true });
   await upgrade(page);

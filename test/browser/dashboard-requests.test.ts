@@ -24,7 +24,7 @@ const fail = (why: string): never => {
 };
 const hmac = (key: string | Buffer, text: string): string =>
   createHmac("sha256", key).update(text).digest("hex");
-/** Posts the event with a header that `sign` makes from the secret and the time. */
+/** Posts the event with the signature header that `sign` makes from the secret and the time. */
 function postSigned({ id, secret }: TestWorkspace, sign: (secret: string, t: number) => string) {
   const headers = { "Service-Signature": sign(secret, nowSeconds()) };
   return send(service.url, `/hooks/${id}`, { method: "POST", body: EVENT, headers });
@@ -56,7 +56,7 @@ test.each<[string, number, (workspace: TestWorkspace) => Promise<{ readonly stat
     "with a signature of JSON that was serialized again",
     401,
     (workspace) => postSigned(workspace, (key, t) => `t=${t},v1=${hmac(key, `${t}.${python}`)}`),
-    "The bridge signed other JSON than it sent",
+    "The bridge signed different JSON than it sent",
   ],
   [
     "with a line break after the secret",
@@ -78,7 +78,7 @@ test.each<[string, number, (workspace: TestWorkspace) => Promise<{ readonly stat
     "with another secret",
     401,
     (workspace) => postSigned(workspace, (_key, t) => signatureOf("another secret", EVENT, t)),
-    "The digest does not fit",
+    "The digest does not match",
   ],
   [
     "by a clock that is 66 minutes behind",
@@ -124,7 +124,7 @@ test("for a missing field, the card says what to add and links to the reference 
 });
 
 // time: ordering
-test("accepted requests and refusals are counted live, and an accepted request completes the step", async () => {
+test("accepted requests and refusals are counted live, and an accepted request completes the setup step", async () => {
   const { page, workspace } = await openNew();
   await post(service.url, workspace, { type: "command" });
   await cardOf(page).getByText("Last hour: 0 accepted, 1 refused").waitFor();
@@ -136,7 +136,7 @@ test("accepted requests and refusals are counted live, and an accepted request c
 });
 
 // time: ordering
-test("the check of a signature says whether it fits, and names the mistake, with the keyboard alone", async () => {
+test("the signature check works with the keyboard alone, says whether a signature is valid, and names the mistake", async () => {
   const { page, workspace } = await openNew({ viewport: PHONE });
   const t = nowSeconds();
   await cardOf(page).getByText("Check a signature").focus();
@@ -167,7 +167,7 @@ test("the check of a signature says whether it fits, and names the mistake, with
 });
 
 // time: ordering
-test("on a laptop, the card is as wide as the page and between the steps and the log, with what to do beside the reason", async () => {
+test("on a laptop, the card fills the page's width between the steps and the log, and shows the fix beside the reason", async () => {
   const { page, workspace } = await openNew();
   await send(service.url, `/hooks/${workspace.id}`, { method: "POST", body: EVENT });
   const card = cardOf(page);
@@ -194,7 +194,7 @@ test("on a laptop, the card is as wide as the page and between the steps and the
 });
 
 // time: ordering
-test("the card with many refusals and an open check is usable at every width and in both themes, and shows untrusted text as text", async () => {
+test("with many refusals and an open check, the card is usable at every width and in both themes, and never renders untrusted text as HTML", async () => {
   const { page, workspace } = await openNew({}, '<b>שלום</b> & "quotes"');
   const hostile = JSON.stringify({
     type: "command",
@@ -216,7 +216,7 @@ test("the card with many refusals and an open check is usable at every width and
   await card.getByLabel("Service-Signature").fill(signatureOf("other", EVENT));
   await card.getByRole("button", { name: "Check the signature" }).click();
   await card
-    .getByText("The digest does not fit")
+    .getByText("The digest does not match")
     .nth(1)
     .or(card.locator(".playground-result"))
     .first()

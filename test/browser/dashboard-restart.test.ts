@@ -26,7 +26,7 @@ afterAll(async () => {
 /** Starts the edge of the tests, always on the same port. */
 const startOwnEdge = () => startDashboardEdge(Number(CORE_LISTEN.split(":")[1]), { DASHBOARD_LISTEN });
 
-test("a restart of the edge signs nobody out, and keeps what was typed", async () => {
+test("a restart of the edge signs nobody out, and pages keep the text that was typed", async () => {
   const { page, context } = await browser.visitSignedIn(dashboard.url, `/workspaces/${workspace.id}`);
   const connect = await context.newPage();
   await connect.goto(`${dashboard.url}/connect`);

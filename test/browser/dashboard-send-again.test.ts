@@ -100,7 +100,7 @@ test("several failed events can be selected and sent again, and the page says ho
   await results.waitFor();
   // Only events that were not queued are listed.
   await untilCount(results.getByRole("listitem"), 0);
-  // The button has disappeared, so the focus is on the results.
+  // The button has disappeared, so the focus moves to the results.
   const isInResults = "document.activeElement.closest('.sent-results') !== null";
   await until("the focus is on the results", () => page.evaluate<boolean>(isInResults));
   await page.getByText("5 push attempts").waitFor();

@@ -56,7 +56,7 @@ test("signing out ends the session, in every window", async () => {
   await other.getByText("Your session has ended").waitFor();
 });
 
-test("an open workspace page shows that the session has ended, before the user clicks anything", async () => {
+test("an open page of a workspace shows the end of the session, before the user clicks anything", async () => {
   const { id } = await service.workspaces.make();
   const { page, context } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}`);
   await page.getByText("Live", { exact: true }).waitFor();

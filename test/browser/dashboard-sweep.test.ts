@@ -8,7 +8,7 @@ const service = sharedService();
 const { dashboardUrl } = service;
 const browser = testBrowser();
 
-/** A window of 1,280 pixels at 400 percent, and at 200 percent. */
+/** The size of a window of 1,280 pixels at a zoom of 400 percent, and of one at 200 percent. */
 const ZOOMED = { width: 320, height: 256 };
 const HALF_ZOOMED = { width: 640, height: 450 };
 const SIZES = [ZOOMED, HALF_ZOOMED, DESKTOP, PHONE];

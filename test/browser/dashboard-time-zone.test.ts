@@ -11,7 +11,7 @@ test("the pages name their time zone, and show all times in UTC if the user want
   const options = { viewport: PHONE, hasTouch: true, timezoneId: "Pacific/Kiritimati" };
   const { page } = await browser.visitSignedIn(dashboardUrl, `/workspaces/${id}/settings`, options);
   await page.getByText("Times are in Pacific/Kiritimati (UTC+14).").waitFor();
-  /** Each time of day on the page, as it is shown and as UTC. */
+  /** Returns each time of day on the page, as the page shows it and in UTC. */
   const times = () =>
     page.evaluate<[shown: string, utc: string][]>(
       "[...document.querySelectorAll('time')].map(({ textContent, dateTime }) => [textContent, dateTime.slice(11, 16)]).filter(([shown]) => /\\d\\d:\\d\\d/.test(shown))",
@@ -30,7 +30,7 @@ test("the pages name their time zone, and show all times in UTC if the user want
   await untilFocused(page, "Show UTC");
 });
 
-test("a browser whose time zone is UTC gets no switch", async () => {
+test("in a browser whose time zone is UTC, the page has no button that switches to UTC", async () => {
   const { page } = await browser.visitSignedIn(dashboardUrl, "/", { timezoneId: "UTC" });
   await page.getByText("Times are in UTC.").waitFor();
   expect(await page.getByRole("button", { name: /^Show / }).count()).toBe(0);

@@ -72,7 +72,7 @@ test("the page of a workspace lists each change as soon as it is made, with the 
   await expectUsable(page, "the changes of a workspace");
 });
 
-test("the page of a workspace that a limited token may not see says so", async () => {
+test("if a limited token may not see a workspace, the workspace's page says so", async () => {
   const { page } = visitor;
   const others = await service.workspaces.make({ name: "Nobody's business" });
   await page.goto(`${dashboard.url}/workspaces/${others.id}`);

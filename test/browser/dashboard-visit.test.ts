@@ -43,7 +43,7 @@ const visitPath = async () => {
   return (json as { path: string }).path;
 };
 
-test("a sign-in link can lead to a page of the dashboard; its answer lists the workspaces of the token", async () => {
+test("a sign-in link can lead to a page of the dashboard; the answer to the sign-in lists the token's workspaces", async () => {
   const { status, json } = await makeLink({ next: `${pageOf()}?state=failing` });
   expect(status).toBe(201);
   expect(json).toMatchObject({ workspaces: [workspace.id] });
@@ -82,7 +82,7 @@ test("the sign-in page names the commands that print a link", async () => {
   );
 });
 
-test("a link that keeps the session signs in a person without a session, and a person who cannot see the page", async () => {
+test("a link that keeps the session still signs in a person who has no session, or whose session cannot see the page", async () => {
   const { page, context } = await browser.visit(dashboard.url + (await visitPath()));
   await page.getByRole("heading", { name: "The demo", level: 1 }).waitFor();
   expect(page.url()).toBe(dashboard.url + pageOf());
@@ -105,12 +105,12 @@ test("a link that keeps the session does not replace the session of an operator 
   await page.getByRole("heading", { name: "The demo", level: 1 }).waitFor();
   await page.locator(".token-name").getByText("operator").waitFor();
   expect(page.url()).toBe(dashboard.url + pageOf());
-  // The code is unused, so it still signs somebody in.
+  // The link's code is unused, so another browser can still sign in with the link.
   const other = await browser.visit(dashboard.url + path);
   await other.page.getByRole("heading", { name: "The demo", level: 1 }).waitFor();
 });
 
-test("a link that keeps the session does not replace a session while the service does not say whether there is one", async () => {
+test("a link that keeps the session does not replace it if the service cannot say whether the session exists", async () => {
   const { page } = await browser.visitSignedIn(dashboard.url);
   await page.route("**/api/session", (route) => route.fulfill({ status: 503, body: "{}" }), { times: 1 });
   await page.goto(dashboard.url + (await visitPath()));
@@ -118,7 +118,7 @@ test("a link that keeps the session does not replace a session while the service
   await page.locator(".token-name").getByText("operator").waitFor();
 });
 
-test("only a dashboard with a demo's chat shares its windows with the chat, and names the chat to those who see its workspace", async () => {
+test("only a dashboard with a demo's chat lets the chat reuse its window, and gives the chat's URL to tokens that may see the chat's workspace", async () => {
   const demoOf = async (url: string, token: string) => {
     const { json } = await askApi(url, "/session", { method: "POST", body: { token } });
     return (json as { demo?: unknown }).demo;

@@ -85,7 +85,7 @@ describe("with many workspaces", () => {
     }
   });
 
-  test("the list has pages, with the newest workspaces of each state first; going back from a workspace shows the same page again", async () => {
+  test("the list has pages, and shows the newest workspaces of each state first; going back from a workspace shows the same page again", async () => {
     const names = page.locator("tbody .row-link");
     // The bridge of this workspace has polled, so its state is more urgent than that of the others.
     await names.first().getByText("Acme").waitFor();

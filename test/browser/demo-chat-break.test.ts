@@ -46,7 +46,7 @@ test.each([
     await bob.page.getByText("Ada broke the bridge.").waitFor();
     await expectUsable(bob.page, `broken, ${how}`, [PHONE]);
 
-    // The page of the chat stays usable.
+    // The chat's page stays usable while the bridge is broken.
     await bob.type(`hello despite ${how}`);
     await ada.sees(`hello despite ${how}`);
 
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("the button of the panel says that the bridge can be broken, on a laptop and on a phone", async () => {
+test("on a laptop and on a phone, the button that opens the panel says that the bridge can be broken", async () => {
   for (const viewport of [DESKTOP, PHONE]) {
     const { page, bridge } = await joinChatPage(browser, demo.url, "Eve", viewport);
     const names = viewport === PHONE ? "Bridge · Break it" : /^Bridge: (?:Polling|Push) · Break it$/;
@@ -75,7 +75,7 @@ test("the button of the panel says that the bridge can be broken, on a laptop an
   }
 });
 
-test("each later link uses the window of the dashboard again; an event on the wire leads to its page, and that page's link back to the wire", async () => {
+test("later links reuse the dashboard's window; a recorded push links to the page of its event, which links back to the push", async () => {
   const { page, context, bridge, openBridge } = await joinChatPage(browser, demo.url, "Cyd", DESKTOP);
   await openBridge();
   const dashboard = await opened(page, () => bridge.getByRole("button", { name: "Answer 503" }).click());
@@ -110,7 +110,7 @@ test("each later link uses the window of the dashboard again; an event on the wi
   await bridge.getByRole("button", { name: "Repair" }).click();
 });
 
-test("the bridge is broken and repaired with the keyboard alone; the panel is usable in both states", async () => {
+test("the bridge can be broken and repaired with the keyboard alone, and the panel is usable in both states", async () => {
   const { page, bridge, openBridge } = await joinChatPage(browser, demo.url, "Dee", DESKTOP);
   await openBridge();
   await bridge.getByRole("button", { name: "Wrong secret" }).focus();
@@ -131,7 +131,7 @@ test("the bridge is broken and repaired with the keyboard alone; the panel is us
   await until("the focus is on Repair", toRepair);
   await page.keyboard.press("Enter");
   await untilCount(bridge.getByRole("button", { name: "Repair" }), 0);
-  // The button that had the focus is gone, so the focus moves to the heading of the section.
+  // The button that had the focus has disappeared, so the focus moves to the heading of the section.
   await until("the focus stays in the section", async () => (await focusedWords(page)) === "Break it");
   await expectUsable(page, "a repaired bridge", [DESKTOP]);
 });

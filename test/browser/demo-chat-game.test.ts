@@ -66,7 +66,7 @@ async function idOf(page: Page): Promise<string> {
   return again.me.id;
 }
 
-test("a pressed button is marked before the chat answers, and a second press is ignored; if the request fails, the button can be pressed again", async () => {
+test("a pressed button is marked before the chat answers, and ignores a second press; after a failed request, it can be pressed again", async () => {
   const { page, game } = await joinChatPage(browser, demo.url, "Ada", PHONE, TOUCH);
   const requests: string[] = [];
   const held: (() => void)[] = [];

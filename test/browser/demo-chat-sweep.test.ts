@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => demo.close());
 
-test("the page for joining the chat is light, works at every size, and with the keyboard alone", async () => {
+test("the page for joining the chat loads only compressed texts, each once, and works at every size and with the keyboard alone", async () => {
   const { page } = await browser.visit("about:blank");
   const loaded = recordTexts(page);
   await page.goto(demo.url);
@@ -26,7 +26,7 @@ test("the page for joining the chat is light, works at every size, and with the 
   await expectTabOrder(page, [DESKTOP, PHONE]);
 });
 
-test("the chat is light, works at every size, and with the keyboard alone", async () => {
+test("the chat's page loads only compressed texts, each once, and works at every size and with the keyboard alone", async () => {
   const { page, type, sees } = await joinChatPage(browser, demo.url, "Ada", DESKTOP);
   await type("Hello");
   await sees("Hello");

@@ -7,7 +7,7 @@ const service = sharedService();
 const { dashboardUrl } = service;
 const browser = testBrowser();
 
-// The list reads the states again every few seconds.
+// The list of workspaces requests the states again every few seconds.
 const isRepeated = (path: string) => path === "/api/health";
 
 test.each<[page: string, path: (id: string) => string, words: RegExp]>([
@@ -19,7 +19,7 @@ test.each<[page: string, path: (id: string) => string, words: RegExp]>([
   ["list of guides", () => "/guides", /^Guides$/],
   ["bridge guide", () => "/guides/bridge-guide", /bridge/i],
   ["API reference", () => "/docs", /./],
-])("the %s loads each text compressed and once", async (_page, path, words) => {
+])("the %s loads only compressed texts, each once", async (_page, path, words) => {
   const { id } = await service.workspaces.make({ name: "Weighed" });
   for (let i = 0; i < 20; i++) await publish(service.clients, textEvent(id, `event ${i}`));
   const { context } = await browser.visitSignedIn(dashboardUrl);
@@ -31,7 +31,7 @@ test.each<[page: string, path: (id: string) => string, words: RegExp]>([
   await expectLight(page, loaded, isRepeated);
 });
 
-test("the sign-in page loads each text compressed and once", async () => {
+test("the sign-in page loads only compressed texts, each once", async () => {
   const { page } = await browser.visit("about:blank");
   const loaded = recordTexts(page);
   await page.goto(dashboardUrl);

@@ -20,7 +20,7 @@ const CARD: MessageInit = {
 const push = sharedPush();
 const cli = (args: string | readonly string[]) => runCli(args, { corePort: push.service.core.port });
 
-/** Returns a bridge that has rejected an update, has got it again, and has accepted two messages. */
+/** Returns a bridge that has rejected an update, accepted it when it was sent again, and accepted two messages. */
 async function pushedBridge() {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;

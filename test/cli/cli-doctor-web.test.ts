@@ -53,7 +53,7 @@ async function dashboardThroughProxy(options: WebProxyOptions) {
   }
 }
 
-test("a healthy installation behind proxies with TLS has no fault", async () => {
+test("the doctor finds no fault in a healthy installation behind proxies with TLS", async () => {
   const edge = await throughProxy({ certificate: ca.issue(LOOPBACK) });
   expect(edge.faults).toEqual([]);
   expect(edge.of("edge-certificate")).toMatchObject({ result: "ok" });
@@ -62,7 +62,7 @@ test("a healthy installation behind proxies with TLS has no fault", async () => 
   expect(dashboard.of("dashboard-cookie")).toMatchObject({ result: "ok" });
 });
 
-describe("the address for bridges", () => {
+describe("the address for bridges:", () => {
   const status = (code: number, headers: Readonly<Record<string, string>> = {}): WebProxyOptions => ({
     answer: (_request, response) => {
       response.writeHead(code, headers).end("<html>");
@@ -79,26 +79,26 @@ describe("the address for bridges", () => {
       status(301, { location: "https://www.example/" }),
       /redirect \(301 to https:\/\/www\.example\/\)/,
     ],
-  ])("that %s is a fault", async (_what, options, words) => {
+  ])("the doctor reports a fault if the server at the address %s", async (_what, options, words) => {
     const { names, of } = await throughProxy(options);
     expect(names).toEqual(["fail edge"]);
     expect(of("edge")?.says).toMatch(words);
     expect(of("edge-sizes")).toMatchObject({ result: "skipped" });
   });
 
-  test("where nothing listens is a fault", async () => {
+  test("the doctor reports a fault if nothing listens at the address", async () => {
     const { names, of } = await examine(core, ["--url", `http://127.0.0.1:${await freePort()}`]);
     expect(names).toEqual(["fail edge"]);
     expect(of("edge")?.says).toMatch(/does not answer: .*ECONNREFUSED/);
   });
 
-  test("whose name does not exist is a fault", async () => {
+  test("the doctor reports a fault if the host's name does not exist", async () => {
     const { names, of } = await examine(core, ["--url", "https://hooks.invalid"]);
     expect(names).toEqual(["fail edge"]);
     expect(of("edge")?.says).toMatch(/the name hooks\.invalid cannot be looked up/);
   });
 
-  test("where a server accepts connections and never answers is a fault", async () => {
+  test("the doctor reports a fault if the server accepts connections but never answers", async () => {
     const silent = await startSilentServer();
     try {
       const { names, of } = await examine(core, ["--url", `http://127.0.0.1:${silent.port}`]);
@@ -109,7 +109,7 @@ describe("the address for bridges", () => {
     }
   });
 
-  test("whose edge reaches no core is a fault", async () => {
+  test("the doctor reports a fault if the edge cannot reach any core", async () => {
     const edge = await startEdge(await freePort(), {}, "listening");
     try {
       const { names, of } = await examine(core, ["--url", `http://127.0.0.1:${edge.port}`]);
@@ -140,14 +140,14 @@ describe("the address for bridges", () => {
       ["trusted"],
       /DEPTH_ZERO_SELF_SIGNED/,
     ],
-  ])("whose certificate %s is a fault", async (_what, options, trusted, words) => {
+  ])("the doctor reports a fault if the edge's certificate %s", async (_what, options, trusted, words) => {
     const { names, of } = await throughProxy(options(), trusted.length > 0 ? ["--ca", ca.certPath] : []);
     expect(names).toEqual(["fail edge-certificate"]);
     expect(of("edge-certificate")?.says).toMatch(words);
     expect(of("edge")).toMatchObject({ result: "ok" });
   });
 
-  test("whose proxy accepts less than the contract allows is a fault", async () => {
+  test("the doctor reports a fault if a proxy rejects a request of a size that the contract allows", async () => {
     const { names, of } = await throughProxy({
       certificate: ca.issue(LOOPBACK),
       answer: ({ headers }, response) => {
@@ -163,7 +163,7 @@ describe("the address for bridges", () => {
   test.each([
     [30_000, "warn edge-clock", /is (?:2\d|30) seconds ahead/],
     [-400_000, "fail edge-clock", /is (?:3\d\d|400) seconds behind/],
-  ])("whose clock is off by %d ms is a fault", async (offMs, name, words) => {
+  ])("the doctor reports a fault if the edge's clock is off by %d ms", async (offMs, name, words) => {
     const { names, of } = await throughProxy({
       certificate: ca.issue(LOOPBACK),
       answer: (_request, response) => {
@@ -182,13 +182,13 @@ describe("the address for bridges", () => {
   });
 });
 
-/** An address of this machine that other machines could use. */
+/** An address of this machine that other machines can reach. */
 const outer = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
-// A connection within loopback shows nothing, so these tests need an address that is not loopback.
-(outer === undefined ? describe.skip : describe)("the client's address", () => {
+// The doctor cannot check the client's address over loopback, so these tests need another address.
+(outer === undefined ? describe.skip : describe)("the client's address:", () => {
   const host = outer ?? "";
 
   /** Runs the doctor against a proxy at `outer`, in front of an edge with these settings. */
@@ -201,39 +201,39 @@ const outer = Object.values(networkInterfaces())
     }
   }
 
-  test("that the edge sees through a correct proxy is no fault", async () => {
+  test("the doctor finds no fault if a correct proxy tells the edge the client's address", async () => {
     const { faults, of } = await throughOuter({}, { TRUST_PROXY: "127.0.0.1" });
     expect(faults).toEqual([]);
     expect(of("edge-address")?.says).toBe(`an edge sees the address of its client: ${host}`);
   });
 
-  test("that the edge does not see, because TRUST_PROXY is missing, is a fault", async () => {
+  test("the doctor reports a fault if the edge does not see the client's address, because TRUST_PROXY is missing", async () => {
     const { names, of } = await throughOuter({}, {});
     expect(names).toEqual(["fail edge-address"]);
     expect(of("edge-address")?.says).toMatch(/takes 127\.0\.0\.1, the address of a proxy/);
   });
 
-  test("that a client can invent is a fault", async () => {
+  test("the doctor reports a fault if a client can forge its address", async () => {
     const { names, of } = await throughOuter({ forwarded: () => ({}) }, { TRUST_PROXY: "127.0.0.1" });
     expect(names).toEqual([expect.stringMatching(/^(?:warn|fail) edge-address$/)]);
     expect(of("edge-address")?.says).toMatch(/believes an address that the client writes/);
   });
 });
 
-describe("the dashboard", () => {
-  test("whose cookie is not for https only is a fault", async () => {
+describe("the dashboard:", () => {
+  test("the doctor reports a fault if the dashboard's cookie is not restricted to https", async () => {
     const { names, of } = await dashboardThroughProxy({ forwarded: () => ({}) });
     expect(names).toEqual(["fail dashboard-cookie"]);
     expect(of("dashboard-cookie")?.fix).toMatch(/TRUST_PROXY.*X-Forwarded-Proto/);
   });
 
-  test("at whose address something else answers is a fault", async () => {
+  test("the doctor reports a fault if something else answers at the dashboard's address", async () => {
     const { names, of } = await dashboardThroughProxy({ to: service.edge.port });
     expect(names).toEqual(["fail dashboard"]);
     expect(of("dashboard")?.says).toMatch(/something other than the dashboard answers .*: 404/);
   });
 
-  test("without its token, and without a session: the doctor sends no secret", async () => {
+  test("the doctor does not send its token to the dashboard", async () => {
     const seen: string[] = [];
     await dashboardThroughProxy({
       answer: ({ headers }, response) => {
@@ -247,7 +247,7 @@ describe("the dashboard", () => {
   });
 });
 
-describe("core with TLS", () => {
+describe("core with TLS:", () => {
   async function withTlsCore<T>(
     certPath: string,
     keyPath: string,
@@ -265,7 +265,7 @@ describe("core with TLS", () => {
     }
   }
 
-  test("has no fault with a valid certificate", async () => {
+  test("the doctor finds no fault if core's certificate is valid", async () => {
     const { certPath, keyPath } = ca.issue(LOOPBACK);
     const { faults, of } = await withTlsCore(certPath, keyPath, (at) =>
       examine(at, [], { CORE_TLS_CA: ca.certPath }),
@@ -275,7 +275,7 @@ describe("core with TLS", () => {
     expect(of("core-encryption")?.says).toMatch(/with TLS/);
   });
 
-  test("and a command without CORE_TLS_CA is a fault that names the setting", async () => {
+  test("the doctor names CORE_TLS_CA if core uses TLS and this setting is missing", async () => {
     const { certPath, keyPath } = ca.issue(LOOPBACK);
     const { faults, of } = await withTlsCore(certPath, keyPath, (at) => examine(at));
     expect(of("core")).toMatchObject({
@@ -289,7 +289,7 @@ describe("core with TLS", () => {
   test.each<[string, () => { certPath: string; keyPath: string }, RegExp]>([
     ["an expired certificate", () => ca.issueExpired(LOOPBACK), /has expired/],
     ["a certificate for another name", () => ca.issueForWrongName(), /is for other names/],
-  ])("and %s is a fault", async (_what, issue, words) => {
+  ])("the doctor reports a fault if core has %s", async (_what, issue, words) => {
     const { certPath, keyPath } = issue();
     const { names, of } = await withTlsCore(certPath, keyPath, (at) =>
       examine(at, [], { CORE_TLS_CA: ca.certPath }),

@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startService({
     core: HEALTHY_CORE,
     edge: { CORE_TOKEN: STRONG_TOKENS.edge, DASHBOARD_LISTEN: "127.0.0.1:0" },
-    // A test changes the name of the snapshot's file.
+    // A test changes the name of the snapshot's file, which is a protected setting of Redis.
     redis: [...HEALTHY_REDIS, "--enable-protected-configs", "yes"],
   });
   core = `127.0.0.1:${service.core.port}`;
@@ -52,7 +52,7 @@ async function withCore<T>(
   }
 }
 
-test("a healthy installation has no fault", async () => {
+test("the doctor finds no fault in a healthy installation", async () => {
   const urls = ["--url", service.url, "--dashboard", dashboardUrlOf(service.edge)];
   const { faults, findings } = await examine(core, urls);
   expect(faults).toEqual([]);
@@ -68,7 +68,7 @@ test("a healthy installation has no fault", async () => {
   ]);
 });
 
-test("prints one line for each check, and a summary", async () => {
+test("the doctor prints one line for each check, and a summary", async () => {
   const environment = { CORE_TOKEN: STRONG_TOKENS.operator, CORE_ADDRESS: core, PUBLIC_URL: service.url };
   const { code, stdout, stderr } = await startCliProcess("doctor", { role: "nobody", environment }).ended;
   expect([code, stderr]).toEqual([0, ""]);
@@ -83,7 +83,7 @@ test("prints one line for each check, and a summary", async () => {
 });
 
 describe("Redis", () => {
-  /** Finds the faults after `plant`, and undoes it. */
+  /** Calls `plant` to cause a fault, returns what the doctor finds, and calls `undo` to remove the fault. */
   async function afterPlanting(plant: () => Promise<unknown>, undo: () => Promise<unknown>) {
     await plant();
     try {
@@ -98,7 +98,7 @@ describe("Redis", () => {
     ["appendfsync", "no", "always", "fail redis-durability", /a crash .* half a minute/],
     ["maxmemory-policy", "allkeys-lru", "noeviction", "fail redis-eviction", /deletes events/],
     ["maxmemory", "0", "256mb", "warn redis-memory", /no limit of memory/],
-  ])("%s %s is a fault", async (setting, value, before, name, words) => {
+  ])("the doctor reports the setting %s %s as a fault", async (setting, value, before, name, words) => {
     const { names, faults } = await afterPlanting(
       () => configure(setting, value),
       () => configure(setting, before),
@@ -107,7 +107,7 @@ describe("Redis", () => {
     expect(faults[0]?.says).toMatch(words);
   });
 
-  test("a Redis without an append-only file is a fault", async () => {
+  test("the doctor reports a Redis without an append-only file", async () => {
     const { names, of } = await afterPlanting(
       () => configure("appendonly", "no"),
       async () => {
@@ -126,7 +126,7 @@ describe("Redis", () => {
   test.each([
     [0.87, "warn redis-memory", 8],
     [0.98, "fail redis-memory", 9],
-  ])("memory that is full to %d is a fault", async (part, name, tens) => {
+  ])("the doctor reports memory of which the fraction %d is used", async (part, name, tens) => {
     const info = String(await redisCommand("INFO", "memory"));
     const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
     const notCounted = Number(/^mem_not_counted_for_evict:(\d+)/m.exec(info)?.[1]);
@@ -138,13 +138,13 @@ describe("Redis", () => {
     expect(of("redis-memory")?.says).toMatch(new RegExp(`uses ${tens}\\d percent`));
   });
 
-  test("a snapshot that fails is a fault", async () => {
+  test("the doctor reports a failed snapshot", async () => {
     const folder = service.redis.folder;
     const saved = async (result: string) =>
       String(await redisCommand("INFO", "persistence")).includes(`rdb_last_bgsave_status:${result}`);
     const { names, of } = await afterPlanting(
       async () => {
-        // A folder cannot be replaced by a file.
+        // The snapshot fails, because Redis cannot replace a folder with a file.
         await configure("dbfilename", "appendonlydir");
         await redisCommand("BGSAVE");
         await until(`the snapshot in ${folder} has failed`, () => saved("err"));
@@ -159,7 +159,7 @@ describe("Redis", () => {
     expect(of("redis-disk")?.says).toMatch(/could not write a snapshot/);
   });
 
-  test("what the Redis user of core may not read is skipped, with the reason", async () => {
+  test("checks that need more permissions than core's Redis user has are skipped, with the reason", async () => {
     const { faults, of } = await afterPlanting(
       () => redisCommand("ACL", "SETUSER", "default", "-config"),
       () => redisCommand("ACL", "SETUSER", "default", "+config"),
@@ -174,7 +174,7 @@ describe("Redis", () => {
     }
   });
 
-  test("missing replicas are a fault", async () => {
+  test("the doctor reports missing replicas", async () => {
     const { names } = await withCore({ REDIS_WAIT_REPLICAS: "1" }, (at) => examine(at));
     expect(names).toEqual(["fail redis-replicas"]);
   });
@@ -182,7 +182,7 @@ describe("Redis", () => {
   test.each([
     ["never made", undefined, /no backup .* known/],
     ["older than two intervals", 49 * 3_600, /49 hours old/],
-  ])("a backup that was %s is a fault", async (_what, age, words) => {
+  ])("the doctor reports a backup that was %s", async (_what, age, words) => {
     const { names, of } = await afterPlanting(
       () =>
         age === undefined
@@ -194,7 +194,7 @@ describe("Redis", () => {
     expect(of("backup")?.says).toMatch(words);
   });
 
-  test("a backup that failed after the last complete one is a fault", async () => {
+  test("the doctor reports a failed backup that is newer than the last complete one", async () => {
     const { names, of } = await afterPlanting(
       () => redisCommand("SET", "cb:backupfailed", secondsAgo(10)),
       () => redisCommand("DEL", "cb:backupfailed"),
@@ -203,7 +203,7 @@ describe("Redis", () => {
     expect(of("backup")?.says).toMatch(/the last backup failed at /);
   });
 
-  test("shards that no core holds are a fault", async () => {
+  test("the doctor reports shards that no core holds", async () => {
     const lease = "cb:{s3}:lease:!cores";
     const { names, of } = await afterPlanting(
       () => redisCommand("SET", lease, "nobody"),
@@ -234,14 +234,14 @@ describe("core", () => {
       "warn tokens",
       /game:chess has only 20 characters/,
     ],
-  ])("%s is a fault", async (_what, environment, name, words) => {
+  ])("the doctor reports this fault: %s", async (_what, environment, name, words) => {
     const { names, faults } = await withCore(environment, (at) => examine(at));
     expect(names).toEqual([name]);
     expect(faults[0]?.says).toMatch(words);
     expect(JSON.stringify(faults)).not.toContain("0123456789abcdef");
   });
 
-  test("secrets that core cannot decrypt are a fault", async () => {
+  test("the doctor reports secrets that core cannot decrypt", async () => {
     const environment = { CORE_TOKEN: STRONG_TOKENS.operator };
     const made = await runCli(["workspace", "create", "Ann", "--show-secret"], {
       role: "nobody",
@@ -259,7 +259,7 @@ describe("core", () => {
     expect(of("secrets")?.says).toMatch(/cannot decrypt the secrets of \d+ workspace/);
   });
 
-  test("a clock that is ahead is a fault", async () => {
+  test("the doctor reports a clock that is ahead", async () => {
     const environment = {
       NODE_OPTIONS: `--require ${join(__dirname, "../harness/clock-ahead.js")}`,
       CLOCK_STEP_MS: "120000",
@@ -277,7 +277,7 @@ describe("core", () => {
     expect(of("redis-clock")?.says).toMatch(/clock of Redis is 1[12]\d seconds behind/);
   });
 
-  test("cores of different releases are a fault, and each core is asked", async () => {
+  test("the doctor asks each core, and reports a fault if the cores have different releases", async () => {
     const environment = {
       NODE_OPTIONS: `--require ${join(__dirname, "../harness/other-build.js")}`,
       OTHER_BUILD: JSON.stringify({ version: "0.9.9", commit: "0123456789ab" }),
@@ -288,7 +288,7 @@ describe("core", () => {
     expect(of("cores")).toMatchObject({ result: "ok", says: "2 cores share the shards" });
   });
 
-  test("a core that does not listen is a fault, and the others are still checked", async () => {
+  test("the doctor reports a core that does not listen, and still checks the other cores", async () => {
     const closed = `127.0.0.1:${await freePort()}`;
     const { names, of } = await examine(`ipv4:${core},${closed}`);
     expect(names).toEqual(["fail core"]);
@@ -296,7 +296,7 @@ describe("core", () => {
     expect(of("redis-durability")).toMatchObject({ result: "ok" });
   });
 
-  test("a core that was not asked is named", async () => {
+  test("if another core is running that the doctor did not ask, the doctor says so", async () => {
     const { faults, of } = await withCore({}, () => examine(core));
     expect(faults).toEqual([]);
     expect(of("cores")).toMatchObject({
@@ -320,13 +320,13 @@ describe("core", () => {
   test.each([
     ["unknown to core", "0123456789abcdef", /rejects the token/],
     ["of a game", STRONG_TOKENS.game, /only the role operator/],
-  ])("a token that is %s is a fault", async (_what, token, words) => {
+  ])("the doctor reports a token that is %s", async (_what, token, words) => {
     const { names, of } = await examine(core, [], { CORE_TOKEN: token });
     expect(names).toEqual(["fail core-token"]);
     expect(of("core-token")?.says).toMatch(words);
   });
 
-  test("a token that is limited to some workspaces is a fault", async () => {
+  test("the doctor reports its own token if it is limited to some workspaces", async () => {
     const limited = "feedfacedeadbeeffeedfacedeadbeef";
     const CORE_TOKENS = `${HEALTHY_CORE.CORE_TOKENS},operator:ann@00000000-0000-4000-8000-000000000000=${limited}`;
     const { names, of } = await withCore({ CORE_TOKENS }, (at) => examine(at, [], { CORE_TOKEN: limited }));

@@ -60,7 +60,7 @@ test("the `failed` command lists the kept events, and `send-again --all` sends t
   });
 });
 
-test("`send-again` asks before it sends several events, and does not ask for one event or with --yes", async () => {
+test("`send-again` asks for confirmation before it sends several events, but not for one event or with --yes", async () => {
   const bridge = await failedBridge(2);
   const { workspaceId: id, ids } = bridge;
   const answered = (stdin: string, args = "--all") =>
@@ -123,7 +123,7 @@ test("if `send-again` cannot queue one of several events, it exits with 1, but s
   expect(eventIdOf(await bridge.nth(2))).toBe(id);
 });
 
-test("`send-again` needs either ids or --all, valid ids, and a workspace that pushes", async () => {
+test("`send-again` requires valid ids or --all, and a workspace that pushes events", async () => {
   const { workspaceId: id } = await push.bridge({ polls: true });
   for (const args of [`send-again ${id}`, `send-again ${id} ${EVENT_ID} --all`]) {
     const { code, stderr } = await cli(args);

@@ -22,7 +22,7 @@ function file(name: string, content: string): string {
   return join(folder, name);
 }
 
-describe("the token", () => {
+describe("tokens:", () => {
   const run = (args: string, environment: Record<string, string>) =>
     runCli(`${LIST}${args}`, { role: "nobody", corePort: service.core.port, environment });
   const { operator, game } = TOKENS;
@@ -38,7 +38,7 @@ describe("the token", () => {
       () => ` --token-file ${file("c", operator)}`,
       () => ({ CORE_TOKEN: game }),
     ],
-  ])("is read from %s", async (_what, args, environment) => {
+  ])("the token is read from %s", async (_what, args, environment) => {
     const { code, stderr } = await run(args(), environment());
     expect([code, stderr]).toEqual([EXIT.DONE, ""]);
   });
@@ -93,7 +93,7 @@ describe("the token", () => {
       /role operator/,
     ],
   ])(
-    "is never printed in the error that is reported if %s",
+    "the command fails if %s, and its error contains no token",
     async (_what, args, environment, wanted, words) => {
       const { code, stdout, stderr } = await run(args(), environment);
       expect([code, stdout]).toEqual([wanted, ""]);

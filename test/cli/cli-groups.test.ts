@@ -9,7 +9,7 @@ const service = sharedService();
 const groups = (args: string, stdin = "") =>
   runCli(`groups ${args}`, { corePort: service.core.port, stdin, isTTY: stdin !== "" });
 
-/** Opens a group with one stream. `leave` closes the stream, and waits until the group has no stream. */
+/** Opens a group that has one stream. `leave` closes the stream, and waits until the group has no stream. */
 async function openGroup() {
   const name = `cli-${randomUUID()}`;
   const consumer = await startConsumer(service.clients.games, { group: name }).opened();

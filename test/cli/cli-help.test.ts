@@ -27,7 +27,7 @@ test("--help names every exit code", async () => {
     expect(stdout).toContain(`${number}  ${words}`);
 });
 
-test("--help says once which commands need a token of which role", async () => {
+test("--help lists in one place the role of the token that each command needs", async () => {
   const { stdout } = await runCli("--help");
   expect(stdout.match(/\brole\b/g)).toHaveLength(2);
   const [, roles = ""] = /^Roles of tokens:\n((?: {2}.+\n)+)/m.exec(stdout) ?? [];

@@ -167,7 +167,7 @@ test("redirects are not followed", async () => {
   expect(receiver.requests).toHaveLength(1);
 });
 
-test("an https bridge on loopback may have any certificate", async () => {
+test("`listen` accepts any certificate of an https bridge on loopback", async () => {
   const receiver = await bridge(status(204), { certificate: push.certificate });
   const child = await listen(receiver.url, "--json");
   await publish(create("c1"));
@@ -175,7 +175,7 @@ test("an https bridge on loopback may have any certificate", async () => {
 });
 
 // time: ordering
-test("an expired event is skipped, and shown as expired", async () => {
+test("`listen` skips an expired event, and shows it as expired", async () => {
   const receiver = await bridge();
   const expiring = { workspaceId: workspace.id, content: create("c1"), lifetime: { seconds: 1, nanos: 0 } };
   const [event] = await push.publish(expiring);
@@ -199,7 +199,7 @@ test("a bridge that is down is reported, and later events are forwarded when the
   expect(eventIdOf(await receiver.nth(1))).toBe(next);
 });
 
-test("after Ctrl-C during attempts, `listen` exits with 0 and shows no failure", async () => {
+test("after Ctrl-C during an attempt to deliver, `listen` exits with 0 and shows no failure", async () => {
   const receiver = await bridge(sayNothing());
   const child = await listen(receiver.url, "", startCliProcess);
   const channels = Array.from({ length: 20 }, (_, i) => `c${i}`);
@@ -214,17 +214,17 @@ test("after Ctrl-C during attempts, `listen` exits with 0 and shows no failure",
   ]);
 });
 
-describe("`listen` fails and says what to do", () => {
+describe("errors:", () => {
   const run = (more: readonly string[] = [], secret?: string) =>
     runCli(words("http://127.0.0.1:1/", more), withSecret(secret));
 
-  test("if the workspace has a target URL", async () => {
+  test("`listen` fails and says what to do if the workspace has a target URL", async () => {
     const { workspaceId, secret } = await push.bridge();
     const { code, stderr } = await run(["--workspace", workspaceId], secret);
     expect([code, stderr]).toEqual([EXIT.NO, expect.stringMatching(/has a target URL.*set-url \S+ --clear/)]);
   });
 
-  test("if a target URL is set while the command runs", async () => {
+  test("`listen` fails and says why if a target URL is set while the command runs", async () => {
     const child = await listen("http://127.0.0.1:1/");
     const { url } = await push.bridge();
     await service.workspaces.setTargetUrl(workspace.id, url);
@@ -264,14 +264,14 @@ describe("`listen` fails and says what to do", () => {
       EXIT.USAGE,
       /--forward-to .*without a user name/,
     ],
-  ])("if %s", async (_what, more, secret, wanted, message) => {
+  ])("`listen` fails and says what to do if %s", async (_what, more, secret, wanted, message) => {
     const { code, stdout, stderr } = await run(more, secret);
     expect([code, stdout]).toEqual([wanted, ""]);
     expect(stderr).toMatch(message);
     for (const each of [workspace.secret, "s3cret"]) expect(stderr).not.toContain(each);
   });
 
-  test("if the base URL belongs to another program", async () => {
+  test("`listen` fails and says what to do if the base URL belongs to another program", async () => {
     const receiver = await bridge(status(405));
     const { code, stderr } = await run(["--base-url", receiver.urlOf("127.0.0.1", "")]);
     expect([code, stderr]).toEqual([EXIT.SETTINGS, expect.stringMatching(/answered with 405.*BASE_URL/)]);

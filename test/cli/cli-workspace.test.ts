@@ -106,7 +106,7 @@ test("no secret file is left if core rejects the call", async () => {
   expect(() => statSync(file)).toThrow("ENOENT");
 });
 
-test("the `list` command prints workspaces by state, and those with the same state newest first, as a table or JSON, and says whether there are more", async () => {
+test("the `list` command prints workspaces by state, newest first within a state, as a table or JSON, and says whether there are more", async () => {
   const older = await api.make({ name: "older" });
   // Workspaces that are created in the same millisecond have no defined order.
   await until("the clock has advanced", () => Date.now() > (older.createdAt?.getTime() ?? Infinity));
@@ -173,8 +173,8 @@ test("the `changes` command lists the changes, newest first, each with the name 
   expect((await runCli(`changes ${UNKNOWN}`, { corePort })).code).toBe(EXIT.NOT_FOUND);
 });
 
-describe("delete", () => {
-  test("requires --yes if there is no terminal", async () => {
+describe("deleting:", () => {
+  test("the `delete` command requires --yes if there is no terminal", async () => {
     const { id } = await api.make();
     const asked = await workspace(`delete ${id}`);
     expect([asked.code, asked.stderr]).toEqual([EXIT.USAGE, expect.stringContaining("--yes")]);
@@ -183,7 +183,7 @@ describe("delete", () => {
     expect((await workspace(`show ${id}`)).code).toBe(EXIT.NOT_FOUND);
   });
 
-  test("asks for confirmation at a terminal, and deletes only after the answer y", async () => {
+  test("at a terminal, the `delete` command asks for confirmation, and deletes only after the answer y", async () => {
     const { id } = await api.make({ name: "kept" });
     const answer = (stdin: string) => runCli(`workspace delete ${id}`, { corePort, stdin, isTTY: true });
     for (const no of ["n\n", "\n", "yes, why not\n", ""]) {
@@ -201,7 +201,7 @@ describe("delete", () => {
   });
 });
 
-describe("with a failing bridge", () => {
+describe("with a failing bridge,", () => {
   let failing: TestWorkspace;
   let polled: TestWorkspace;
   beforeAll(async () => {
@@ -214,7 +214,7 @@ describe("with a failing bridge", () => {
     await store.close();
   });
 
-  test("the `list` command prints the health and the last contact, the failing workspaces first, and the totals", async () => {
+  test("the `list` command prints failing workspaces first, each workspace's health and last contact, and the totals", async () => {
     const { stdout } = await workspace("list --limit all");
     const rows = stdout.split("\n");
     const lineOf = ({ id }: TestWorkspace) => rows.findIndex((row) => row.startsWith(id));

@@ -21,22 +21,22 @@ afterAll(async () => {
   await core.stop();
 });
 
-test("the page's curl commands play a game", async () => {
+test("the curl commands in docs/fake-core.md play a game", async () => {
   const block = docBlocks(PAGE, "sh").find((each) => each.includes("/members/")) ?? "";
   const { stdout } = await run("sh", ["-e", "-c", block.replace("http://127.0.0.1:50062", core.url)]);
   expect(stdout).toContain('"text":"**Ada** throws a 4"');
   expect(stdout).toContain('"groups":[{"group":"dice","streams":1}]');
 });
 
-test("the page's test in Python passes", async () => {
+test("the Python test in docs/fake-core.md passes", async () => {
   await playDice(core);
   const program = docProgram(PAGE, "python", "test_dice.py");
   await run("python3", ["-c", program], { env: { PATH: process.env["PATH"], FAKE_CORE: core.url } });
 });
 
-test("the page's commands for scripts start and stop the fake core", async () => {
+test("the commands for scripts in docs/fake-core.md start and stop the fake core", async () => {
   const block = docBlocks(PAGE, "sh").find((each) => each.includes("kill $core")) ?? "";
-  // Other programs can use the ports of the page.
+  // Other programs on this machine may use the ports that the page names.
   const [listen, http] = [await freePort(), await freePort()];
   const script = block
     .replace("--strict", `--strict --listen 127.0.0.1:${listen} --http 127.0.0.1:${http}`)
@@ -45,7 +45,7 @@ test("the page's commands for scripts start and stop the fake core", async () =>
   expect(stdout).toContain("Report: the game broke no rule.");
 });
 
-test("the page lists all calls, options, commands and codes", async () => {
+test("docs/fake-core.md lists all calls, options, commands and codes of the fake core", async () => {
   const { json } = await core.control("GET", "/nothing");
   const calls = String(json["error"]).split("use one of ")[1] ?? "";
   const served = calls.split(", ").map((call) => call.replaceAll(/:(\w+)/g, "{$1}"));
@@ -72,7 +72,7 @@ test("the page lists all calls, options, commands and codes", async () => {
   for (const code of codes) expect(text).toContain(`\`${code}\``);
 });
 
-test("reflection is enough to call the fake core", async () => {
+test("a client that knows no protos can call the fake core by reflection", async () => {
   const buf = join(ROOT, "node_modules/.bin/buf");
   const transport = ["--protocol", "grpc", "--http2-prior-knowledge", "--reflect"];
   const header = ["--reflect-header", "authorization: Bearer any", "-H", "authorization: Bearer any"];

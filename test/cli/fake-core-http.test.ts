@@ -26,7 +26,7 @@ async function startPlayed(...args: readonly string[]): Promise<FakeCore> {
 
 const act = (core: FakeCore, member: string, how: string, body: unknown) =>
   core.control("POST", `/members/${member}/${how}`, body);
-/** Waits until the chat shows a text after a position. */
+/** Waits until the chat shows a message that contains `text`, at a position after `after`. */
 const shown = (core: FakeCore, text: string, after: unknown = 0) =>
   core.control(
     "GET",
@@ -40,7 +40,7 @@ async function statusFor(core: FakeCore, headers: Record<string, string>): Promi
   return response.statusCode;
 }
 
-test("members act over HTTP, and a test waits for what the chat shows", async () => {
+test("a test can act as members over HTTP, and can wait for what the chat shows", async () => {
   const core = await startPlayed();
   const typed = await act(core, "ada", "types", { text: "/play dice" });
   expect(typed).toEqual({ status: 200, json: { position: 0 } });
@@ -65,7 +65,7 @@ test("members act over HTTP, and a test waits for what the chat shows", async ()
   expect(ofBo.json["messages"]).toEqual([]);
 });
 
-test("a member presses the button of an older message, or sends a forged action", async () => {
+test("a member can press the button of an older message, or send a forged action", async () => {
   const core = await start();
   const game = await core.follow().opened();
   game.ackAll();
@@ -90,7 +90,7 @@ test("a member presses the button of an older message, or sends a forged action"
 });
 
 // time: ordering
-test("a wait that ends without a result says what the chat shows", async () => {
+test("if a wait ends without a result, the error says what the chat shows", async () => {
   const core = await startPlayed();
   await act(core, "ada", "types", { text: "/play dice" });
   await shown(core, "throws");
@@ -187,7 +187,7 @@ describe("errors:", () => {
     expect(await statusFor(core, { host: `fake-core:${port}` })).toBe(200);
   });
 
-  test("the fake core stops although connections are open and calls wait", async () => {
+  test("the fake core stops even if connections are open and calls are waiting", async () => {
     const core = await start();
     const { hostname, port } = new URL(core.url);
     const silent = connect(Number(port), hostname);

@@ -81,7 +81,7 @@ describe("gRPC:", () => {
     });
   });
 
-  test("an invalid open ends the stream with the error of core, and a newer stream of the consumer replaces the stream", async () => {
+  test("an invalid `open` message ends the stream with core's error; a consumer's new stream replaces its old stream", async () => {
     const core = await start();
     expect(await core.follow({ window: 0 }).ended()).toEqual({
       code: status.INVALID_ARGUMENT,
@@ -94,7 +94,7 @@ describe("gRPC:", () => {
     newer.cancel();
   });
 
-  test("any token is valid, but a missing token is not; with --token-file, only its token is valid", async () => {
+  test("any token is valid, but a missing token is not; with --token-file, only the token in that file is valid", async () => {
     const file = join(folder, "token");
     writeFileSync(file, '{"tokens":{"game":"the-token-of-the-game"}}');
     const [open, strict] = [await start(), await start("--token-file", file)];
@@ -123,7 +123,7 @@ describe("gRPC:", () => {
 });
 
 describe("stdin:", () => {
-  test("members act, and the chat's messages and edits are printed", async () => {
+  test("members act through lines on stdin, and the fake core prints the chat's messages and edits", async () => {
     const core = await startPlayed();
     core.type("ada: /play dice");
     await core.says("room: **Ada** throws a 4   [Again]");
@@ -144,7 +144,7 @@ describe("stdin:", () => {
     expect(core.errors()).toBe("");
   });
 
-  test("a member presses the button of an older message, whose id `show` prints", async () => {
+  test("a member can press the button of an older message with the id that `show` prints", async () => {
     const core = await startPlayed();
     core.type("ada: /play dice");
     await core.says("throws a 4");
@@ -161,7 +161,7 @@ describe("stdin:", () => {
     expect(json).toMatchObject({ messages: [{ id, updates: 1 }, { updates: 0 }] });
   });
 
-  test("an invalid command says what to do", async () => {
+  test("the answer to an invalid command says what to do", async () => {
     const core = await startPlayed();
     const said = (text: string) => until(`stderr has ${text}`, () => core.errors().includes(text));
     core.type("ada: /dice");
@@ -176,7 +176,7 @@ describe("stdin:", () => {
     await said('"dance" is not a command: type help for the list');
   });
 
-  test("the end of the input does not stop the fake core, and SIGTERM does", async () => {
+  test("the fake core keeps running when its input ends, and stops on SIGTERM", async () => {
     const core = await start();
     core.endInput();
     expect((await core.control("GET", "/ready")).status).toBe(503);
@@ -228,7 +228,7 @@ describe("faults:", () => {
     game.cancel();
   });
 
-  test("publishing fails with UNAVAILABLE until it works again", async () => {
+  test("while the fake core is set to unavailable, publishing fails with UNAVAILABLE", async () => {
     const core = await start();
     expect((await core.control("POST", "/unavailable", { unavailable: true })).status).toBe(200);
     await expect(core.show(CARD_OF("hi"))).rejects.toMatchObject({ code: status.UNAVAILABLE });
@@ -253,7 +253,7 @@ describe("faults:", () => {
   });
 
   // time: controlled
-  test("advancing the clock passes an ack deadline once, and ends lifetimes", async () => {
+  test("when the clock is advanced, ack deadlines pass once, and lifetimes end", async () => {
     const core = await start("--strict");
     const game = await core.follow({ ackDeadline: { seconds: 30, nanos: 0 } }).opened();
     core.type("ada: hello");
@@ -275,7 +275,7 @@ describe("faults:", () => {
   });
 });
 
-test("the report contains each broken rule and each piece of advice, once", async () => {
+test("the report lists each broken rule and each piece of advice once", async () => {
   const core = await start();
   const game = await core.follow().opened();
   core.type("ada: hello");
@@ -320,7 +320,7 @@ test.each([
   expect(run.stderr).toContain(text);
 });
 
-test("a port that is in use is an error", async () => {
+test("the fake core exits with an error if its port is in use", async () => {
   const core = await start();
   const run = await startCliProcess(["fake-core", "--listen", core.grpc], { role: "nobody" }).ended;
   expect([run.code, run.stdout]).toEqual([EXIT.SETTINGS, ""]);

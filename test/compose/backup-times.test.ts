@@ -34,7 +34,7 @@ async function backUp(port: number | string, environment: Readonly<Record<string
 }
 const NO_FOLDER = { BACKUPS: join(folder, "missing") };
 
-/** The `PATH` of a machine whose clock is `ago` behind, e.g. "2 hours ago". */
+/** Returns a `PATH` whose `date` command shows the time `ago`, e.g. "2 hours ago". */
 function clockOf(ago: string): Readonly<Record<string, string>> {
   const bin = join(folder, ago.replaceAll(" ", "-"));
   mkdirSync(bin);
@@ -60,7 +60,7 @@ describe("on a single server,", () => {
   });
   const times = () => store.durability.readBackups();
 
-  test("the store knows the time of the last complete backup, and the time of a later failed backup; 0 means none", async () => {
+  test("the store returns the times of the last complete backup and of a later failed backup; 0 means that there is none", async () => {
     expect(await times()).toEqual({ completeAt: 0, failedAt: 0 });
     const before = seconds();
     expect(await backUp(port)).toMatchObject({ status: 0 });
@@ -97,7 +97,7 @@ describe("on a single server,", () => {
     expect(await times()).toEqual(before);
   });
 
-  test("a time that is not a number counts as never", async () => {
+  test("if the stored time is not a number, the store reports that there was no backup", async () => {
     await store.redis.command("", ["SET", "cb:backup", "yesterday"]);
     expect((await times()).completeAt).toBe(0);
   });
@@ -117,7 +117,7 @@ describe("on a cluster,", () => {
     cluster = await startTestCluster({ settings: ["appendfsync no", "repl-diskless-sync-delay 0"] });
     store = await openTestStore(cluster.url);
     await cluster.untilWhole();
-    // Core's watch of each shard does this.
+    // In a real service, core makes this call when it watches a shard.
     for (const prefix of store.keys.prefixes) await store.functions.call("check_states", prefix, ["10"]);
   });
   afterAll(async () => {
@@ -125,7 +125,7 @@ describe("on a cluster,", () => {
     await cluster.close();
   });
 
-  test("the data is backed up when the backups of all masters are complete, and the oldest of them counts", async () => {
+  test("a cluster's backup is complete when all masters are backed up, and its time is that of the oldest backup", async () => {
     const owners = await Promise.all(store.keys.prefixes.map((prefix) => cluster.masterOf(prefix)));
     const ports = [...new Set(owners.map(({ port }) => port))];
     expect(ports).toHaveLength(3);

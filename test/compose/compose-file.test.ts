@@ -16,7 +16,7 @@ const KEYS = [
   "tmpfs,ulimits,user,volumes,working_dir",
 ].flatMap((line) => line.split(","));
 
-/** For each service whose secrets volume is not named after the service: the prefix of the volume's name. */
+/** Services whose secrets volume is not named after the service, each with the prefix of the volume's name. */
 const OTHER_KINDS: Readonly<Record<string, string>> = {
   dashboard: "edge",
   backup: "redis",
@@ -32,8 +32,8 @@ test(".env.example lists variables of docker-compose.yml with their defaults", (
   expect(given).toEqual(given.map(([name = ""]) => [name, COMPOSE_VARIABLES[name]]));
 });
 
-describe("docker-compose.yml", () => {
-  test("has only keys that every Compose release since 1.29 supports", () => {
+describe("Compose:", () => {
+  test("docker-compose.yml has only keys that every Compose release since 1.29 supports", () => {
     for (const [name, service] of services) {
       const unknown = Object.keys(service).filter((key) => !KEYS.includes(key));
       expect({ name, unknown }).toEqual({ name, unknown: [] });
@@ -42,7 +42,7 @@ describe("docker-compose.yml", () => {
     expect(keys).toEqual(["services", "networks", "volumes"]);
   });
 
-  test("defines all services, networks and volumes that it names, and uses all volumes", () => {
+  test("docker-compose.yml defines all services, networks and volumes that it names, and uses all volumes", () => {
     const mounted = services.flatMap(([, { volumes = [] }]) => volumes.map((volume) => volume.split(":")[0]));
     const used = mounted.filter((name) => !name?.startsWith("./"));
     expect(new Set(used)).toEqual(new Set(Object.keys(file.volumes)));
@@ -53,7 +53,7 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(services)(
-    "does not run %s as root, drops all capabilities, and makes the file system read-only",
+    "docker-compose.yml does not run %s as root, drops all capabilities, and makes the file system read-only",
     (_name, service) => {
       expect(service.user).not.toMatch(/^(?:0|root)\b/);
       const rights = { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] };
@@ -64,7 +64,7 @@ describe("docker-compose.yml", () => {
   const waitingFor = (name: string) =>
     services.flatMap(([, service]) => service.depends_on?.[name]?.condition ?? []);
 
-  test.each(servers)("gives %s a health check", (name, service) => {
+  test.each(servers)("docker-compose.yml gives %s a health check", (name, service) => {
     const [how, ...check] = service.healthcheck?.test ?? [];
     expect(how).toMatch(/^CMD/);
     for (const argument of check) expect(typeof argument).toBe("string");
@@ -72,14 +72,14 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(["secrets", "demo-workspace"])(
-    "runs %s once, and starts its dependents only after it has succeeded",
+    "docker-compose.yml runs %s once, and starts its dependents only after it has succeeded",
     (name) => {
       expect(file.services[name]).not.toHaveProperty("restart");
       expect(new Set(waitingFor(name))).toEqual(new Set(["service_completed_successfully"]));
     },
   );
 
-  test("publishes distinct ports on loopback only, and no port of Redis or SMTP", () => {
+  test("docker-compose.yml publishes distinct ports on loopback only, and no port of Redis or SMTP", () => {
     const published = services.flatMap(([, { ports = [] }]) => ports);
     expect(published.length).toBeGreaterThan(0);
     for (const port of published) expect(port).toMatch(/^127\.0\.0\.1:[\d-]+:\d+$/);
@@ -93,7 +93,7 @@ describe("docker-compose.yml", () => {
   });
 
   test.each(["core", "edge"])(
-    "lets %s be scaled: the service has no fixed name, and only the proxy publishes its port",
+    "docker-compose.yml lets %s be scaled: the service has no fixed name, and only the proxy publishes its port",
     (name) => {
       expect(file.services[name]).not.toHaveProperty("container_name");
       expect(file.services[name]).not.toHaveProperty("ports");
@@ -101,7 +101,7 @@ describe("docker-compose.yml", () => {
     },
   );
 
-  test("builds the image in one service, and no service looks for that image in a registry", () => {
+  test("docker-compose.yml builds the image in one service, and no service looks for that image in a registry", () => {
     expect(services.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual([
       "secrets",
     ]);
@@ -110,15 +110,18 @@ describe("docker-compose.yml", () => {
       expect(service.pull_policy).toBe("never");
   });
 
-  test.each(services)("limits the memory, processor time and processes of %s", (_name, service) => {
-    expect(service).toMatchObject({ mem_limit: expect.stringMatching(/^\d+[mg]$/) as string });
-    // An engine rejects a CPU limit above the number of its processors, so the limit must not exceed 1.
-    expect(Number(service.cpus)).toBeGreaterThan(0);
-    expect(Number(service.cpus)).toBeLessThanOrEqual(1);
-    expect(service.pids_limit).toBeLessThanOrEqual(256);
-  });
+  test.each(services)(
+    "docker-compose.yml limits the memory, processor time and processes of %s",
+    (_name, service) => {
+      expect(service).toMatchObject({ mem_limit: expect.stringMatching(/^\d+[mg]$/) as string });
+      // An engine rejects a CPU limit above the number of its processors, so the limit must not exceed 1.
+      expect(Number(service.cpus)).toBeGreaterThan(0);
+      expect(Number(service.cpus)).toBeLessThanOrEqual(1);
+      expect(service.pids_limit).toBeLessThanOrEqual(256);
+    },
+  );
 
-  test("limits the data of Redis to less than half of the memory of its container", () => {
+  test("docker-compose.yml limits the data of Redis to less than half of the memory of its container", () => {
     const { command = [], mem_limit = "" } = file.services["redis"] ?? {};
     const bytes = (text = ""): number => parseInt(text) * (text.includes("g") ? 1024 : 1);
     const limit = bytes(command[command.indexOf("--maxmemory") + 1]);
@@ -126,23 +129,26 @@ describe("docker-compose.yml", () => {
     expect(2 * limit).toBeLessThan(bytes(mem_limit));
   });
 
-  test.each(["core", "edge", "dashboard"])("gives %s time to drain and to stop", (name) => {
-    const { environment = {}, stop_grace_period = "" } = file.services[name] ?? {};
-    const drain = Number(environment["DRAIN_SECONDS"]);
-    expect(drain).toBeGreaterThanOrEqual(3);
-    expect(parseInt(stop_grace_period)).toBeGreaterThanOrEqual(drain + 15);
-  });
+  test.each(["core", "edge", "dashboard"])(
+    "docker-compose.yml gives %s time to drain and to stop",
+    (name) => {
+      const { environment = {}, stop_grace_period = "" } = file.services[name] ?? {};
+      const drain = Number(environment["DRAIN_SECONDS"]);
+      expect(drain).toBeGreaterThanOrEqual(3);
+      expect(parseInt(stop_grace_period)).toBeGreaterThanOrEqual(drain + 15);
+    },
+  );
 
   test.each([
     ["store", ["backup", "core", "redis", "restore"]],
     ["metrics", ["core", "dashboard", "edge", "node-exporter", "prometheus"]],
-  ])("connects the internal network %s only to %j", (network, names) => {
+  ])("docker-compose.yml connects the internal network %s only to %j", (network, names) => {
     const connected = services.filter(([, { networks = [] }]) => networks.includes(network));
     expect(connected.map(([name]) => name).toSorted()).toEqual(names);
     expect(file.networks[network]).toEqual({ internal: true });
   });
 
-  test("gives no container both the data and the key, and connects no container with backups to a network that leads outside", () => {
+  test("docker-compose.yml mounts the data and the key in different containers, and keeps containers with backups off outside networks", () => {
     const mounting = (...volumes: readonly string[]) =>
       services
         .filter(([, each]) => each.volumes?.some((volume) => volumes.includes(volume.split(":")[0] ?? "")))
@@ -156,19 +162,22 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  test.each(servers)("lets %s mount only one kind of secrets, read-only", (name, { volumes = [] }) => {
-    const secrets = volumes.filter((volume) => /^[a-z]+-secrets:/.test(volume));
-    expect(secrets.length).toBeLessThanOrEqual(1);
-    const kind = OTHER_KINDS[name] ?? name;
-    for (const volume of secrets) expect(volume).toBe(`${kind}-secrets:/secrets/${kind}:ro`);
-  });
+  test.each(servers)(
+    "docker-compose.yml lets %s mount only one kind of secrets, read-only",
+    (name, { volumes = [] }) => {
+      const secrets = volumes.filter((volume) => /^[a-z]+-secrets:/.test(volume));
+      expect(secrets.length).toBeLessThanOrEqual(1);
+      const kind = OTHER_KINDS[name] ?? name;
+      for (const volume of secrets) expect(volume).toBe(`${kind}-secrets:/secrets/${kind}:ro`);
+    },
+  );
 
-  test("does not pass any secret in the environment", () => {
+  test("docker-compose.yml does not pass any secret in the environment", () => {
     const names = services.flatMap(([, { environment = {} }]) => Object.keys(environment)).join(" ");
     expect(names).not.toMatch(/SECRETS_KEY|TOKENS?\b|SECRET\b|PASSWORD|REDIS_URL/);
   });
 
-  test("uses exactly the variables that docs/settings.md lists for .env", () => {
+  test("docker-compose.yml uses exactly the variables that docs/settings.md lists for .env", () => {
     const guide = read("docs/settings.md");
     const [, tables = ""] = /\n## Docker Compose\n(.*?)\n## /s.exec(guide) ?? [];
     const rows = [...tables.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]*)`|none) /gm)];
@@ -177,20 +186,20 @@ describe("docker-compose.yml", () => {
   });
 });
 
-describe("the Dockerfile", () => {
+describe("image:", () => {
   const text = read("Dockerfile");
   const copies = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)];
   const copied = copies.flatMap(([, from = ""]) => from.split(" "));
   const options = { cwd: ROOT, encoding: "utf8" } as const;
 
-  test("passes to Node the flags that npm start and the commands in docs/settings.md pass", () => {
+  test("the Dockerfile passes the same flags to Node as npm start and the commands in docs/settings.md", () => {
     expect(text).toContain(`NODE_OPTIONS=${NODE_FLAGS.join(" ")}\n`);
     const guide = read("docs/settings.md");
     for (const name of ["core", "edge"])
       expect(guide).toContain(`node ${NODE_FLAGS.join(" ")} dist/${name}/main.js`);
   });
 
-  test("copies only files that are in the repository and not excluded by .dockerignore", () => {
+  test("the Dockerfile copies only files that are in the repository and not excluded by .dockerignore", () => {
     const args = ["ls-files", "--cached", "--others", "--exclude-standard"];
     const known = execFileSync("git", args, options).split("\n");
     const letThrough = read(".dockerignore").split("\n");
@@ -201,7 +210,7 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("contains the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
+  test("the image contains the guides that the edge serves, although .dockerignore excludes other Markdown files", () => {
     const rules = read(".dockerignore").split("\n");
     for (const guides of [
       "!docs/*.md",
@@ -219,12 +228,12 @@ describe("the Dockerfile", () => {
     expect(copied).toEqual(expect.arrayContaining(["docs", "kit"]));
   });
 
-  test("copies all compiled folders, except for the benchmarks", () => {
+  test("the Dockerfile copies all compiled folders, except for the benchmarks", () => {
     const { include } = JSON.parse(read("tsconfig.build.json")) as { include: string[] };
     expect(include.filter((folder) => !copied.includes(folder))).toEqual(["bench"]);
   });
 
-  test("takes the base image as an argument, creates every mounted folder of secrets, and sets an unprivileged user", () => {
+  test("the Dockerfile takes the base image as an argument, creates every mounted folder of secrets, and sets an unprivileged user", () => {
     expect(text.match(/^FROM .*/gm)).toEqual([
       "FROM --platform=${BUILDPLATFORM:-linux} ${NODE_IMAGE} AS build",
       "FROM ${NODE_IMAGE}",
@@ -236,7 +245,7 @@ describe("the Dockerfile", () => {
     expect(folders.split(" ").toSorted()).toEqual([...new Set(mounted)].toSorted());
   });
 
-  test("can leave out development packages: the compiled code requires only packages in `dependencies`", () => {
+  test("the image needs no development packages: the compiled code requires only packages in `dependencies`", () => {
     const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
     // Each main.js is a bundle that contains the code of its libraries.
     const where = "-rhoE --include=*.js --exclude=main.js --exclude-dir=bench --exclude-dir=page".split(" ");

@@ -23,7 +23,7 @@ export interface Container {
   readonly service: string;
   /** The process id of the container's main process on the engine's machine; 0 while the container is not running. */
   readonly pid: number;
-  /** Undefined if the container has no health check, or has stopped. */
+  /** Result of the health check; undefined if the container has no health check, or has stopped. */
   readonly health: string | undefined;
 }
 

@@ -26,7 +26,7 @@ interface Inspected {
 
 const inspect = (image: string) => (JSON.parse(docker("image", "inspect", image)) as [Inspected])[0];
 const LIMITS = "--rm --read-only --cap-drop ALL --security-opt no-new-privileges --network none".split(" ");
-/** Runs a program in a container with as few rights as docker-compose.yml gives its containers. */
+/** Runs a program in a container with the same restricted rights as the containers of docker-compose.yml. */
 const run = (...args: readonly string[]) => docker("run", ...LIMITS, ...args);
 
 beforeAll(() => {

@@ -24,7 +24,7 @@ const read = (path: string): string => readFileSync(join(folder, path), "utf8").
 const operatorToken = (): string =>
   (JSON.parse(read("operator/tokens.json")) as { tokens: { operator: string } }).tokens.operator;
 
-test("rotate-token replaces the tokens of running containers, and remove-old-token ends the previous ones", async () => {
+test("rotate-token replaces the tokens of running containers, and remove-old-token invalidates the previous tokens", async () => {
   const core = await startCore(service.redis.url, {
     CORE_TOKENS: "",
     CORE_TOKENS_FILE: join(folder, "core/tokens"),

@@ -71,7 +71,7 @@ inEngine(
 );
 
 inEngine(
-  "the command line keeps the secret of a new workspace in a file",
+  "the command line writes the secret of a new workspace to a file",
   async () => {
     const cli = ["run", "--rm", "-T", "cli"];
     const made = await installed.compose(
@@ -158,7 +158,7 @@ inEngine(
 );
 
 inEngine(
-  "the published ports stay after a restart, and after down and up",
+  "the published ports stay the same after a restart, and after docker compose down and up",
   async () => {
     await installed.compose("restart", "proxy", "core", "edge");
     await installed.healthy();

@@ -72,7 +72,7 @@ test.each<[string, () => string | null, string, number, ("GET" | "POST")?]>([
   ["a signature of the query exactly as sent", () => signed("a=%20&?"), "a=%20&?", 200],
   ["the method POST", () => signed(""), "", 404, "POST"],
 ])(
-  "the shown messages are returned only for a GET with a valid signature: %s",
+  "`/observe` returns the shown messages only for a GET with a valid signature: %s",
   async (_how, signature, query, status, verb = "GET") => {
     const reply = await ask(signature(), query, verb);
     expect(reply.status).toBe(status);

@@ -29,7 +29,7 @@ async function post(text: string) {
   await publish(demo.service.clients, { workspaceId: demo.workspace.id, content });
 }
 
-/** Returns the exchanges that have begun since the call. */
+/** Returns a function that lists the exchanges that have begun since this call. */
 function fromNow() {
   const last = Math.max(0, ...ada.exchanges.keys());
   return (what: string) => [...ada.exchanges.values()].filter((each) => each.id > last && each.what === what);
@@ -42,7 +42,7 @@ test.each<[Break, string, number | undefined]>([
   ["unavailable", "503", undefined],
   ["clock", "409", 409],
 ])(
-  "the break %s makes the next push fail, whose event the bridge asked a game for; after the repair, pushes arrive",
+  "the break %s makes the push of the game's answer to the bridge's command fail; after the repair, pushes arrive",
   async (how, pushed, reported) => {
     await bob.ask("PUT", "/link/mode", { mode: "poll" });
     const since = fromNow();
@@ -69,7 +69,7 @@ test.each<[Break, string, number | undefined]>([
   },
 );
 
-test("without a command, a break reports nothing; a repair of a bridge that is not broken does nothing", async () => {
+test("a break without a command posts no event; repairing a bridge that is not broken does nothing", async () => {
   const since = fromNow();
   expect(await breakIt("unavailable", null)).toBe(204);
   expect(await breakIt("secret", null)).toBe(409);
@@ -79,7 +79,7 @@ test("without a command, a break reports nothing; a repair of a bridge that is n
   expect(await ada.ask("PUT", "/link/break", { how: "explode", lastCommand: null })).toBe(400);
 });
 
-test("a bridge that cannot receive pushes can have a wrong secret, but cannot be too slow; after the repair, it polls immediately", async () => {
+test("a bridge that cannot receive pushes can be given a wrong secret, but cannot be made slow; after the repair, it polls immediately", async () => {
   const pollOnly = await startDemoChat({}, { PUSH_TLS_CERT: "", PUSH_TLS_KEY: "", MODE_SOCKET: "" });
   try {
     const cyd = await joinChat(pollOnly.url, "Cyd");
@@ -89,7 +89,7 @@ test("a bridge that cannot receive pushes can have a wrong secret, but cannot be
     await until("the polls are refused", () => cyd.link().problem?.includes("401"));
     expect(cyd.link()).toMatchObject({ mode: "poll", broken: { how: "secret" } });
     expect(await cyd.ask("DELETE", "/link/break")).toBe(204);
-    // The game that the bridge asked for before it broke.
+    // The game answers the command that the bridge posted before it was broken.
     await cyd.sees("opens a game");
     expect(cyd.link()).toMatchObject({ problem: null, broken: null });
     cyd.leave();

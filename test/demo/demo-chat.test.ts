@@ -77,7 +77,7 @@ test("polling continues after the network is cut and restored in quick successio
   await ada.sees("after a short cut");
 });
 
-test("a private message whose data names a message becomes a note on that message, and any other private message becomes a private post; only the recipient sees them", async () => {
+test("a private message whose data names a message becomes a note on that message; other private messages become posts; only the recipient sees either", async () => {
   const messageId = await post("the card");
   const shown = await ada.sees("the card");
   const whisper = (text: string, data?: object) =>
@@ -102,7 +102,7 @@ test("a private message whose data names a message becomes a note on that messag
   again.leave();
 });
 
-test("an answer is reported as a reply to its message, and is not a post; other messages cannot be answered", async () => {
+test("the service gets a typed answer as a reply to its message, and the chat does not show it as a post; other messages cannot be answered", async () => {
   const [asked] = await publish(demo.service.clients, {
     workspaceId: workspaceId(),
     content: create("lounge", { ...card("How many?"), awaitsReply: true }),

@@ -39,7 +39,7 @@ test.each([
 });
 
 // time: smoke
-test("if the body of a request stalls, the listener for pushes answers 408 and closes the connection, and so does the recording proxy", async () => {
+test("if a request's body stalls, the listener for pushes and the recording proxy answer 408 and close the connection", async () => {
   const { certPath = "", keyPath = "" } = (await makeCertificate(folder, "127.0.0.1")) ?? {};
   const { wire, exchanges } = recordedWire();
   const receive = () => Promise.reject(new Error("the push is not complete"));

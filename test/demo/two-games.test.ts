@@ -20,8 +20,8 @@ afterAll(() => Promise.all(games.map((game) => game.stop())));
 const newChat = async () => openChat(service.url, await service.workspaces.make());
 
 /**
- * Asks each game for its help in a separate channel, and waits for both answers. A game handles the events of a
- * workspace in order, so a game that has answered has also handled all earlier events. Returns the earlier answers.
+ * Asks each game for help in a separate channel, and waits for both answers. A game handles the events of a workspace
+ * in order, so a game that has answered has also handled all earlier events. Returns the earlier answers.
  */
 async function answersOf(chat: Chat): Promise<readonly string[]> {
   const channel = "last";

@@ -97,7 +97,7 @@ testWith(["python3", "--version"])(
 
 // contract: kit-refused-create
 testWith(["python3", "--version"])(
-  "while the chat refuses the messages of one channel, the guide's Python bridge shows other channels, even if a page is full of waiting messages, and keeps its cursor",
+  "while the chat refuses one channel's messages, the guide's Python bridge shows other channels, even after a full page of refused messages, and keeps its cursor",
   async () => {
     const workspace = await push.workspaces.make();
     const { id: workspaceId } = workspace;
@@ -138,7 +138,7 @@ testWith(["python3", "--version"])(
 
 // time: smoke
 testWith(["python3", "--version"])(
-  "the guide's Python bridge passes the rules for polls, and applies an update that arrived before its create",
+  "the guide's Python bridge passes the check's rules for polls, and applies an update that arrived before its create",
   async () => {
     save("python", "bridge.py");
     const polls =

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 /** Timeout of a test, ms. The first compilation takes a long time. */
 const COMPILE_MS = 600_000;
 const SECRET = 'whsec_it\'s a $SECRET \\ with "quotes"';
-/** Text that is difficult to quote in some language. */
+/** A text with characters that are difficult to quote in one of the languages. */
 const TEXT = `it's "quoted" \\ \`$(id)\` \${x} %s %d\n\t\u0000 ß 🦊 محمد \u202e\u2028\ufeff </script> '''`;
 
 let receiver: Receiver;

@@ -36,7 +36,7 @@ test("the signatures in the bridge guide are valid", () => {
   expect(rows.map(([, raw]) => raw)).toEqual(['{"ok":true}', "after=1767605412031507&limit=10", undefined]);
 });
 
-test("the diagram of one press and its text describe the same steps", () => {
+test("the diagram of a button press and the text below it describe the same steps", () => {
   const [diagram = ""] = docBlocks(REFERENCE, "mermaid");
   const drawn = [...diagram.matchAll(/^ +(\w+)->>(\w+): (.+)$/gm)].map(([, ...step]) => step);
   const written = [...read(REFERENCE).matchAll(/^\d+\. \*\*(\w+) → (\w+)\*\*: (.+)$/gm)].map(

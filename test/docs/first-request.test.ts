@@ -17,7 +17,7 @@ const TSX = require.resolve("tsx/cli");
 const push = sharedPush();
 const folder = testFolder();
 
-/** How the programs are run: the name of the file, and the command. */
+/** The file name of each program, and the command that runs the program. */
 const RUNS: Readonly<Record<Language, readonly [file: string, command: string]>> = {
   curl: ["first.sh", "sh first.sh"],
   typescript: ["first.mts", `'${process.execPath}' '${TSX}' first.mts`],
@@ -36,9 +36,9 @@ async function runProgram(language: Language, code: string, secret: string): Pro
     .stdout;
 }
 
-describe.each(LANGUAGES.map(({ name }) => name))("the program in %s", (language) => {
+describe.each(LANGUAGES.map(({ name }) => name))("in %s,", (language) => {
   test(
-    "sends a signed event and polls, as printed",
+    "the program for the first request sends a signed event and polls",
     async () => {
       const { id, secret } = await push.workspaces.make();
       const [event] = await push.publish(textEvent(id, "Who is in?"));
@@ -54,7 +54,7 @@ describe.each(LANGUAGES.map(({ name }) => name))("the program in %s", (language)
   );
 
   test(
-    "only sends an event for a push workspace, and prints a refusal",
+    "for a push workspace, the program sends an event but does not poll, and it prints a refusal",
     async () => {
       const bridge = await push.bridge();
       bridge.behave(status(204));

@@ -48,7 +48,7 @@ function runBlock(text: string, cwd: string, env = process.env): void {
 
 /**
  * Runs one of the guide's games, and plays it with requests that a bridge would send. Then restarts core.
- * `hasTwoForPress` says whether the game also answers a press privately.
+ * `hasTwoForPress` says whether the game also answers a button press with a private message.
  */
 async function playDice(
   name: string,
@@ -126,7 +126,7 @@ test("the guide's TypeScript game answers its own commands and buttons, and cont
   await playDice("dice", [process.execPath, "dice.js"], folderWithDice("javascript"));
 });
 
-/** A script that makes each pause of a program endless, unless the pause's signal is aborted. */
+/** A script that makes each pause of a program last until the pause's signal is aborted. */
 const ENDLESS_PAUSES = `
 const timers = require("node:timers/promises");
 timers.setTimeout = (ms, value, { signal }) =>
@@ -152,7 +152,7 @@ test("the guide's TypeScript game stops at SIGTERM during the pause before a new
 });
 
 test(
-  "the guide's Go game, built with the guide's commands in an empty folder, answers its own commands and buttons, and continues after an outage of core",
+  "the guide's Go game, built in an empty folder as the guide says, answers its own commands and buttons, and survives an outage of core",
   async () => {
     const path = folderWithProtos("go");
     save(path, "yaml", "buf.gen.yaml");
@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  "the guide's Python game, with the guide's commands in an empty folder, answers its own commands and buttons, and continues after an outage of core",
+  "the guide's Python game, installed in an empty folder as the guide says, answers its own commands and buttons, and survives an outage of core",
   async () => {
     const path = folderWithProtos("python");
     runBlock("python3 -m venv", path);

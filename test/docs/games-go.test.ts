@@ -25,7 +25,7 @@ const folder = join(testFolder(), "game");
 let core: FakeCore;
 let env: NodeJS.ProcessEnv;
 
-/** Follows the page in an empty folder. */
+/** Follows the instructions of the page in an empty folder. */
 beforeAll(async () => {
   mkdirSync(folder);
   cpSync(join(ROOT, "proto/chatbridge"), join(folder, "proto/chatbridge"), { recursive: true });
@@ -65,15 +65,15 @@ test(
   COMPILE_MS,
 );
 
-test("the page's Go game loses and doubles nothing in outages and crashes", async () => {
+test("outages and crashes cause no lost and no duplicate messages in the page's Go game", async () => {
   await playWithFaults(game());
 });
 
-test("the page's Go game ends a round once, in one of the processes that follow a crash", async () => {
+test("if the process of the page's Go game crashes, exactly one of two new processes ends the round", async () => {
   await endRoundInSecondProcess(game());
 });
 
-test("in the page's Go game, a guess in time wins although the game was down at the end of the round", async () => {
+test("in the page's Go game, a guess in time wins even if the game was down when the round ended", async () => {
   await guessWhileTheGameIsDown(game());
 });
 
@@ -96,7 +96,7 @@ test("without a token, the page's Go game says what to do", () => {
 });
 
 test(
-  "the page's Go game shows names safely, keeps several questions, and rejects an empty message",
+  "the page's Go game escapes names, remembers several questions, and rejects an empty message",
   () => {
     const check = String.raw`package main
 
@@ -150,7 +150,7 @@ func TestUnits(t *testing.T) {
 );
 
 test(
-  "the page's Go game gives back an event that it cannot handle, and then gives it up",
+  "the page's Go game nacks an event that it cannot handle, and finally reports a dead letter",
   async () => {
     const path = join(folder, "word.go");
     const code = readFileSync(path, "utf8");

@@ -24,7 +24,7 @@ const INSTALL_MS = 900_000;
 const folder = join(testFolder(), "game");
 let core: FakeCore;
 
-/** Follows the page in an empty folder. */
+/** Follows the instructions of the page in an empty folder. */
 beforeAll(async () => {
   mkdirSync(folder);
   cpSync(join(ROOT, "proto/chatbridge"), join(folder, "proto/chatbridge"), { recursive: true });
@@ -61,19 +61,19 @@ test("the page's test of the Python game passes", () => {
   expect(output).toContain("4 passed");
 });
 
-test("the page's Python game loses and doubles nothing in outages and crashes", async () => {
+test("outages and crashes cause no lost and no duplicate messages in the page's Python game", async () => {
   await playWithFaults(game());
 });
 
-test("the page's Python game ends a round once, in one of the processes that follow a crash", async () => {
+test("if the process of the page's Python game crashes, exactly one of two new processes ends the round", async () => {
   await endRoundInSecondProcess(game());
 });
 
-test("in the page's Python game, a guess in time wins although the game was down at the end of the round", async () => {
+test("in the page's Python game, a guess in time wins even if the game was down when the round ended", async () => {
   await guessWhileTheGameIsDown(game());
 });
 
-test("the page's Python game continues after another process held the lock of the store", async () => {
+test("the page's Python game continues after another process has locked the store for a while", async () => {
   const lock = `
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -103,7 +103,7 @@ test("without a token, the page's Python game says what to do", () => {
   expect(stderr).toContain("CORE_TOKEN is not set: give a token of the role game");
 });
 
-test("the page's Python game shows names safely, keeps several questions, and rejects an empty message", () => {
+test("the page's Python game escapes names, remembers several questions, and rejects an empty message", () => {
   const check = String.raw`
 from types import SimpleNamespace as User
 import word, game_run
@@ -129,7 +129,7 @@ except ValueError:
   expect(execFileSync(program, ["-c", check], { cwd: folder, encoding: "utf8" })).toBe("fine\n");
 });
 
-test("the page's Python game gives back an event that it cannot handle, and then gives it up", async () => {
+test("the page's Python game nacks an event that it cannot handle, and finally reports a dead letter", async () => {
   const failing = `
 import word
 from game_run import GameRun

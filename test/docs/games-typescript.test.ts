@@ -36,7 +36,7 @@ test.each(FILES)("the page shows %s of the template", (path) => {
   expect(docProgram(PAGE, "ts", path)).toBe(template(path));
 });
 
-test("the page shows the Dockerfile of the template", () => {
+test("the Dockerfile on the page is that of the template", () => {
   expect(docBlocks(PAGE, "dockerfile")).toEqual([template("Dockerfile")]);
 });
 

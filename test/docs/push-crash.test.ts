@@ -15,7 +15,7 @@ const COMPILE_MS = 400_000;
 const SECRET = "s3cret";
 const folder = testFolder();
 
-/** The steps at which the bridge is killed, each with the line of the program before which the bridge pauses. */
+/** The steps at which the test kills the bridge. The bridge pauses before the given line of the program. */
 const STEPS = {
   "before the event is stored": "\t\terr = os.Rename(path",
   "after the event is stored, before the answer": "\twork <- func() { take(e) }",
@@ -119,7 +119,7 @@ testGo.each(Object.keys(STEPS) as Step[])(
 );
 
 testGo(
-  "the guide's Go bridge answers 503 while 500 events wait, and shows them all after it was killed",
+  "the guide's Go bridge answers 503 while 500 events wait, and shows all of them after a kill and a restart",
   async () => {
     const cwd = mkdtempSync(join(folder, "state-"));
     const stuck = await start(program, cwd, "while the event is shown");

@@ -48,7 +48,7 @@ test("the README's bridge shows what a game publishes, and reports each typed li
   await bridge.stop();
 });
 
-test("the README's game throws a die for a command, and again for its button", async () => {
+test("the README's game throws a die for a command, and again when its button is pressed", async () => {
   const environment = {
     CORE_ADDRESS: `127.0.0.1:${service.core.port}`,
     CORE_TOKEN: TOKENS.game,
@@ -66,14 +66,14 @@ test("the README's game throws a die for a command, and again for its button", a
   expect(await game.stop()).toBe(0);
 });
 
-test("the bridge has twelve lines, the game has ten, and the guide for games shows the same game", () => {
+test("the README's bridge has twelve lines, its game has ten, and the game service guide shows the same game", () => {
   const linesOf = (code: string) =>
     code.split("\n").filter((line) => line !== "" && !line.startsWith("//")).length;
   expect([linesOf(BRIDGE), linesOf(GAME)]).toEqual([12, 10]);
   expect(docBlocks("docs/game-service-guide.md", "ts")[0]).toBe(GAME);
 });
 
-test("the requests of the quick start are accepted, as printed", async () => {
+test("the service accepts the requests of the quick start exactly as the page prints them", async () => {
   const { id, secret } = await service.workspaces.make();
   const block = docBlocks("docs/quick-start.md", "sh").find((each) => each.includes("sign()")) ?? "";
   const script = block

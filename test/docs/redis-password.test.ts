@@ -16,7 +16,7 @@ const POST_EVERY_MS = 20;
 /** The two blocks of commands below the heading "Replace the password of Redis". */
 const COMMANDS = indentedBlocks().filter((block) => block.includes("ACL SETUSER"));
 
-/** Returns the blocks of the page that belong to steps of a list. */
+/** Returns the code blocks of docs/tokens.md that are indented, because they belong to a list item. */
 function indentedBlocks(): readonly string[] {
   const text = readFileSync(join(__dirname, "../../docs/tokens.md"), "utf8");
   return [...text.matchAll(/^ {3}```sh\n(.*?)^ {3}```/gms)].map(([, block = ""]) =>
@@ -28,7 +28,7 @@ let folder: string;
 let port: number;
 let redis: ChildProcess;
 
-/** Starts Redis with the `redis.conf` of the folder. */
+/** Starts Redis with the file `redis.conf` in `folder`. */
 async function startRedis(): Promise<void> {
   redis = spawn(redisServer(), [join(folder, "redis.conf")], { stdio: "ignore" });
   await until("Redis answers", () => /PONG|NOAUTH|WRONGPASS/.test(ping("none")));

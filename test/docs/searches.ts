@@ -1,6 +1,6 @@
 /**
- * What newcomers type into the search of the site, each with the pages that answer it. The words were written before the
- * search was tuned: to change them to what the search happens to find would make the test worthless.
+ * Queries that newcomers type into the site's search, each with the pages that answer it. The queries were written
+ * before the search was tuned. Do not change them to words that the search finds: this would make the test worthless.
  */
 export const SEARCHES: readonly (readonly [query: string, answers: readonly string[]])[] = [
   ["getting started", ["README.md"]],
@@ -31,5 +31,5 @@ export const SEARCHES: readonly (readonly [query: string, answers: readonly stri
   ["how many users can it handle", ["docs/scaling.md"]],
   ["button click event json", ["docs/events.md"]],
 ];
-/** The number of searches whose first result must be an answer: four may miss after a page changes. */
+/** Minimum number of searches whose first result must be an answer. Four may fail, because pages change. */
 export const FOUND_FIRST = 20;

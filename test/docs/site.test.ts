@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
  */
 const BUILD_WITHIN_MS = 600_000;
 
-/** The pages with which readers begin. */
+/** Pages that readers open first, and that must show code without scrolling. */
 const CODE_FIRST = [
   "README.md",
   "docs/bridge-guide.md",
@@ -51,12 +51,12 @@ const CODE_FIRST = [
   "demo/chat/README.md",
 ] as const;
 
-/** A link of the page, as far as this test reads it. */
+/** The property of a link that this test reads. */
 interface Pathed {
   readonly pathname: string;
 }
 
-/** Returns the path in the site of a page of the repository. */
+/** Returns the path on the site for a page of the repository. */
 function pathInSite(path: string): string {
   if (path === "README.md") return "/overview.html";
   return `/${path.replace(/README\.md$/, "").replace(/\.md$/, ".html")}`;
@@ -108,7 +108,7 @@ test("a link to a missing page, heading, file or picture fails the build, and th
   expect({ status, built: existsSync(join(root, "dist")) }).toEqual({ status: 1, built: false });
 });
 
-describe("the site", () => {
+describe("after the build,", () => {
   const browser = testBrowser();
   const out = join(folder, "site");
   const server = fastify();
@@ -120,7 +120,7 @@ describe("the site", () => {
   }, BUILD_WITHIN_MS);
   afterAll(() => server.close());
 
-  test("its home page links to a guide for each kind of reader, and the search finds words in all guides", async () => {
+  test("the site's home page links to a guide for each kind of reader, and the search finds words in all guides", async () => {
     const { page, context, refusals } = await browser.visit("about:blank");
     const hosts = new Set<string>();
     context.on("request", (request) => hosts.add(new URL(request.url()).origin));
@@ -165,7 +165,7 @@ describe("the site", () => {
     expect(missed.length <= SEARCHES.length - FOUND_FIRST ? [] : missed).toEqual([]);
   });
 
-  test("links to pages, headings, pictures, source files and folders work", async () => {
+  test("the site's links to pages, headings, pictures, source files and folders work", async () => {
     const { page, context } = await browser.visit(`${url}/overview.html`);
     const missing: string[] = [];
     context.on("response", (answer) => {
@@ -185,7 +185,7 @@ describe("the site", () => {
     expect(missing).toEqual([]);
   });
 
-  test("a reader sees the first code of each guide without scrolling", async () => {
+  test("a reader sees the first code block of each guide without scrolling", async () => {
     const { page } = await browser.visit("about:blank");
     const below: string[] = [];
     for (const path of CODE_FIRST) {
@@ -197,7 +197,7 @@ describe("the site", () => {
     expect(below).toEqual([]);
   });
 
-  test("its pages are accessible, fit a phone, and follow the system's theme", async () => {
+  test("the site's pages are accessible, fit a phone, and follow the system's theme", async () => {
     for (const path of ["index.html", "overview.html", "docs/bridge-guide.html"]) {
       const { page } = await browser.visit(`${url}/${path}`);
       await page.getByRole("heading", { level: 1 }).first().waitFor();

@@ -20,7 +20,7 @@ const EVENT = JSON.stringify({ type: "command", channel: "c1", user: { id: "u1" 
 const MINUTE_SECONDS = 60;
 
 let service: TestService;
-/** The core that replaces the service's own core. */
+/** The core that a test starts after it has stopped the service's own core. */
 let later: TestProcess | undefined;
 beforeAll(async () => {
   service = await startService();
@@ -188,14 +188,14 @@ test("a flood of unsigned requests does not replace the sample of the bridge's o
   const requests = await untilCounted(workspace, { signature: 121, timestamp: 1, "not-json": 10 });
   expect(causesOf(requests)).toEqual(expect.arrayContaining(["body-only", "missing", "digest-length"]));
   expect(requests.refusals.some(({ kind }) => REQUEST_WORDS.get(kind) === "timestamp")).toBe(true);
-  // The flood adds no key for each request.
+  // The number of keys in Redis must not grow with the number of requests.
   const after = Number(await store.redis.command("", ["DBSIZE"]));
   expect(after - before).toBeLessThan(10);
   await store.close();
 });
 
 // time: ordering
-test("a watch gets the requests at the start, and again when a request is refused", async () => {
+test("a watch receives the workspace's requests when it starts, and again when a request is refused", async () => {
   const workspace = await make();
   const stream = service.clients.workspaces.watchWorkspace(
     { workspaceId: workspace.id },
@@ -214,7 +214,7 @@ test("a watch gets the requests at the start, and again when a request is refuse
 });
 
 // time: ordering
-test("the counts of two cores add up, and survive a stop of core, and then a crash of Redis", async () => {
+test("the counts of two cores add up, and survive a stop of core followed by a crash of Redis", async () => {
   const workspace = await make();
   await post(service.url, workspace, EVENT, withHeader("t=1,v1=00"));
   await untilCounted(workspace, { signature: 1 });
@@ -225,12 +225,12 @@ test("the counts of two cores add up, and survive a stop of core, and then a cra
     await poll(`http://127.0.0.1:${edge.port}`, workspace);
     await edge.stop();
     await untilCounted(workspace, { post: 1, poll: 2, signature: 1 });
-    // Only the first accepted requests after the refusal are stored at once.
+    // After a refusal, core stores only the first accepted requests immediately.
     await post(service.url, workspace, EVENT);
     expect(countsOf(await requestsOf(workspace, clients))).toMatchObject({ post: 1 });
   });
   const { port } = service.core;
-  // A core that stops first stores its counts, and makes Redis log them.
+  // Before core stops, it stores its counts and makes Redis write them to the append-only file.
   expect(await service.core.stop()).toBe(0);
   later = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
   const answered = () => until("core answers again", () => requestsOf(workspace).catch(() => undefined));

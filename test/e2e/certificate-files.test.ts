@@ -36,7 +36,7 @@ function newCa(): TestCa {
   return made;
 }
 
-/** Writes the files of one end: its certificate, its key, and the authorities that it trusts. */
+/** Writes the files for one end of the connection: its certificate, its key, and the authorities that it trusts. */
 function install(files: typeof SERVER, certificate: Certificate, ...trusted: readonly TestCa[]): void {
   copyFileSync(certificate.keyPath, inFolder(files.key));
   copyFileSync(certificate.certPath, inFolder(files.cert));

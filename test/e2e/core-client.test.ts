@@ -38,7 +38,7 @@ beforeEach(() => {
   addresses = ["127.0.0.1"];
 });
 
-test("an edge starts to use a core that is added to the DNS name, and no call fails when the first core is removed from DNS and stops", async () => {
+test("an edge starts to use a core that is added to DNS, and no call fails when the first core is removed from DNS and stops", async () => {
   const redis = await startTestRedis();
   const port = await freePort();
   const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });
@@ -78,7 +78,7 @@ test("an edge starts to use a core that is added to the DNS name, and no call fa
   }
 });
 
-test("an edge stays ready, and no call fails, when the only core that it knows stops after another core was added", async () => {
+test("an edge stays ready, and no call fails, when its only core stops shortly after another core was added", async () => {
   const redis = await startTestRedis();
   const port = await freePort();
   const first = await startCore(redis.url, { CORE_LISTEN: `127.0.0.1:${port}` });

@@ -65,14 +65,14 @@ test("a request that a limited token may not make is answered with 403 and the r
   await core.stop();
 });
 
-describe("an error answer gives the reason, and names any invalid field", () => {
+describe("errors:", () => {
   test.each([
     ["name", "The name must be 1 to 128 characters.", "x".repeat(129)],
     ["ownerEmail", "The owner's email must be", "nobody"],
     // contract: push-https
     ["targetUrl", "must begin with https", "http://x.example"],
     ["targetUrl", "10.0.0.1", "https://10.0.0.1/"],
-  ])("for %s: %s", async (field, words, value) => {
+  ])("the error answer for an invalid %s names the field and says: %s", async (field, words, value) => {
     const answer = await ask("/workspaces", { method: "POST", body: { name: "x", [field]: value } });
     expect(answer.status).toBe(400);
     expect(answer.json).toMatchObject({ field, message: expect.stringContaining(words) as string });
@@ -85,22 +85,25 @@ describe("an error answer gives the reason, and names any invalid field", () => 
     ["POST", "/rotate-secret"],
     ["POST", "/test-event"],
     ["POST", "/connect"],
-  ])("for an unknown workspace: %s %s", async (method, path) => {
-    const answer = await ask(`/workspaces/${NOBODY}${path}`, { method });
-    expect([answer.status, (answer.json as { message: string }).message]).toEqual([
-      404,
-      "The workspace does not exist.",
-    ]);
-  });
+  ])(
+    "a request for an unknown workspace is answered with 404 and the reason: %s %s",
+    async (method, path) => {
+      const answer = await ask(`/workspaces/${NOBODY}${path}`, { method });
+      expect([answer.status, (answer.json as { message: string }).message]).toEqual([
+        404,
+        "The workspace does not exist.",
+      ]);
+    },
+  );
 
-  test("for a change that the state of the workspace does not allow", async () => {
+  test("a change that the workspace's state does not allow is answered with 409 and the reason", async () => {
     const { id } = await workspaces.make();
     const answer = await ask(`/workspaces/${id}/connect`, { method: "POST" });
     expect(answer.status).toBe(409);
     expect((answer.json as { message: string }).message).toMatch(/connected.*\.$/);
   });
 
-  test("while core is unavailable", async () => {
+  test("while core is unavailable, the error answer says so", async () => {
     const alone = await startDashboardEdge(1, {}, "listening");
     const answer = await askApi(alone.url, "/session", { method: "POST", body: { token: "whoever-it-is" } });
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
@@ -118,7 +121,7 @@ test("a workspace is deleted only when its exact name is sent", async () => {
   expect((await ask(`/workspaces/${id}`)).status).toBe(404);
 });
 
-describe("searching", () => {
+describe("searching:", () => {
   test.each([
     ["its name in any case", "ÉCLAIR"],
     ["its owner", "jules@"],
@@ -130,7 +133,7 @@ describe("searching", () => {
     expect(found.workspaces.map((each) => each.id)).toContain(id);
   });
 
-  test("without matches returns the number of searched workspaces, and no further page", async () => {
+  test("a search without matches returns the number of searched workspaces, and no further page", async () => {
     let total = 0;
     for (let page = await workspaces.list(1_000); ; page = await workspaces.list(1_000, page.nextPageToken)) {
       total += page.workspaces.length;
@@ -188,7 +191,7 @@ test("workspaces are listed with their summaries and counts, and the summaries o
   expect(found.workspaces.map(({ id }) => id)).toEqual([unused.id]);
 });
 
-describe("a watch of a workspace", () => {
+describe("live updates:", () => {
   /** Opens a watch, and reads its server-sent events. `text` of the result is everything received so far. */
   async function watch(id: string, as = cookie, url = service.dashboardUrl) {
     const stop = new AbortController();
@@ -207,7 +210,7 @@ describe("a watch of a workspace", () => {
   }
 
   // contract: poll-is-delivery
-  test("immediately sends the workspace's health, and later each change of the health, each poll and the deletion", async () => {
+  test("a watch of a workspace immediately sends its health, and later each change of the health, each poll and the deletion", async () => {
     const workspace = await workspaces.make();
     const watched = await watch(workspace.id);
     await until("the health arrives", () => watched.text.includes('event: health\ndata: {"mode":"poll"'));
@@ -227,7 +230,7 @@ describe("a watch of a workspace", () => {
   });
 
   // time: ordering
-  test("immediately reports that core is unavailable, stays open, and then sends the health when core is available again", async () => {
+  test("a watch of a workspace stays open while core is unavailable, reports the outage, and continues afterwards", async () => {
     const { id } = await workspaces.make();
     const core = await startCore(service.redis.url);
     const alone = await startDashboardEdge(core.port);
@@ -254,7 +257,7 @@ describe("a watch of a workspace", () => {
     await alone.edge.stop();
   });
 
-  test("ends when the user signs out", async () => {
+  test("a watch of a workspace ends when the user signs out", async () => {
     const { id } = await workspaces.make();
     const mine = await signIn(service.dashboardUrl);
     const watched = await watch(id, mine);
@@ -263,7 +266,7 @@ describe("a watch of a workspace", () => {
     await until("the watch ends", () => watched.ended);
   });
 
-  test("ends when the edge stops, and does not delay the stop", async () => {
+  test("a watch of a workspace ends when the edge stops, and does not delay the stop", async () => {
     const { id } = await workspaces.make();
     const stopping = await startDashboardEdge(service.core.port);
     const own = await signIn(stopping.url);

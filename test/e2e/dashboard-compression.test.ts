@@ -45,7 +45,7 @@ test("scripts, stylesheets and guides are sent with the compression that the bro
 });
 
 test.each(["dashboard", "demo/chat/page"])(
-  "each compressed copy in dist/%s is equal to its file, which is complete",
+  "each compressed copy in dist/%s contains the same text as the final version of its file",
   (folder) => {
     const root = join(__dirname, "../../dist", folder);
     const files = readdirSync(root, { recursive: true, encoding: "utf8" });
@@ -56,7 +56,7 @@ test.each(["dashboard", "demo/chat/page"])(
       const decode = DECODE[copy.endsWith(".gz") ? "gzip" : "br"];
       const content = readFileSync(path.replace(/\.\w+$/, "")).toString();
       expect([copy, decode?.(readFileSync(path)).toString() === content]).toEqual([copy, true]);
-      // Vite's build replaces its placeholders last.
+      // Vite replaces these placeholders in the last step of its build.
       expect([copy, content.includes("__VITE_")]).toEqual([copy, false]);
     }
   },

@@ -35,7 +35,10 @@ afterAll(async () => {
 const statusAt = async (edge: DashboardEdge | undefined, cookie: string, path = "/workspaces") =>
   (await askApi(edge?.url ?? "", path, { cookie })).status;
 
-/** Opens the live updates of the workspace. Returns the functions that say whether they have begun and ended. */
+/**
+ * Opens the live updates of the workspace. Returns the HTTP status, and a function that says whether the updates have
+ * ended.
+ */
 async function watch(edge: DashboardEdge | undefined, cookie: string) {
   const path = `${edge?.url}/api/workspaces/${workspace.id}/watch`;
   const stream = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -46,7 +49,7 @@ async function watch(edge: DashboardEdge | undefined, cookie: string) {
   return { status: stream.statusCode, isOver: () => isOver };
 }
 
-test("all edges accept a session, and a sign-out at one edge ends it and its live updates at all of them", async () => {
+test("all edges accept a session, and a sign-out at one edge ends the session and its live updates at every edge", async () => {
   const cookie = await signIn(one?.url ?? "");
   expect([await statusAt(one, cookie), await statusAt(other, cookie)]).toEqual([200, 200]);
   const [here, there] = [await watch(one, cookie), await watch(other, cookie)];
@@ -113,7 +116,7 @@ test("while core is unavailable, nobody is signed out, and the answer says that 
     expect([answer.status, answer.headers["set-cookie"]]).toEqual([503, undefined]);
     expect(answer.json).toMatchObject({ message: expect.stringContaining("does not answer") as string });
   }
-  // A sign-out must not pretend to have worked, because the session is still in Redis.
+  // The edge must not report a successful sign-out, because the session is still in Redis.
   expect((await askApi(other?.url ?? "", "/session", { method: "DELETE", cookie })).status).toBe(503);
   coreAgain = await startCore(service.redis.url, { CORE_LISTEN });
   const statuses = async () => [await statusAt(one, cookie), await statusAt(other, cookie)];
@@ -121,8 +124,8 @@ test("while core is unavailable, nobody is signed out, and the answer says that 
   expect(await statuses()).toEqual([200, 200]);
 });
 
-describe("an edge with a core of an older release", () => {
-  /** Starts a core that lacks the calls for sessions, unless `isNew`. Returns its port. */
+describe("with a core of an older release,", () => {
+  /** Starts a stand-in for core, which serves the calls for sessions only if `isNew` is true. Returns its port. */
   async function startStandIn(isNew: boolean) {
     const server = new Server();
     const { lane, receive, poll, ...sealed } = BridgeServiceService;
@@ -140,7 +143,7 @@ describe("an edge with a core of an older release", () => {
     return { port, server };
   }
 
-  test("asks the next core, and says what to do while there is none", async () => {
+  test("an edge whose core is too old asks the next core, and says what to do if every core is too old", async () => {
     const [old, fresh] = [await startStandIn(false), await startStandIn(true)];
     const clientOf = (...ports: readonly number[]) => {
       const address = `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join(",")}`;

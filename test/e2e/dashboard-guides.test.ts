@@ -16,10 +16,10 @@ async function text(path: string): Promise<string> {
   return body.toString();
 }
 
-/** Returns what the first group of a pattern matches on a page. */
+/** Returns all texts on a page that the first group of a pattern matches. */
 const all = (form: RegExp, page: string) => [...page.matchAll(form)].map(([, found = ""]) => found);
 
-test("every link and picture of every guide leads to something, and no id occurs twice", async () => {
+test("no guide has a dead link, a missing picture or a duplicate id", async () => {
   expect(pages.size).toBeGreaterThan(30);
   const dead: string[] = [];
   const pictures = new Set<string>();
@@ -56,7 +56,7 @@ test("every guide links to the dashboard and to all guides, and lists its own he
   }
 });
 
-test("no guide shows a comment or a tag of its source, and none has an inline script or an inline style", () => {
+test("no guide shows an HTML comment or tag of its source as text, and none has an inline script or style", () => {
   for (const [path, page] of pages) {
     const text = page.replaceAll(/<code>.*?<\/code>/gs, "");
     expect([path, all(/(&lt;(?:!--|\/?[a-z]+\b).*)/g, text)]).toEqual([path, []]);

@@ -74,7 +74,7 @@ test.each([
   expect(json).toEqual({ statusCode: 404, message: "Not found.", error: "Not Found" });
 });
 
-test("the public listener answers unknown paths with the error body, to browsers too", async () => {
+test("the public listener answers unknown paths with the JSON error body, even to browsers", async () => {
   const { status, json } = await send(url, "/no-such-page", { headers: { accept: ACCEPT } });
   expect([status, json]).toEqual([404, expect.objectContaining({ statusCode: 404, error: "Not Found" })]);
 });
@@ -94,7 +94,7 @@ test("the list of guides links to each guide, and each guide links back to the l
   }
 });
 
-test("the API reference contains its text: the introduction, the signature, and each request and push", async () => {
+test("the HTML of the API reference already contains the introduction, the signature, and each request and push", async () => {
   const page = (await ask("/docs", "GET")).body.toString();
   const { info, servers, paths, webhooks } = openApiDocument(url);
   expect(page).toContain(`<title>${info.title} ${info.version}: reference</title>`);

@@ -27,8 +27,8 @@ const postFrom = (from: string, path: string, body: unknown, headers: Record<str
   askApi(behindTls.url, path, { method: "POST", body, headers: { ...headers, "x-forwarded-for": from } });
 const signedIn = () => signIn(service.dashboardUrl);
 
-describe("signing in", () => {
-  test("requires an operator's token, and sets a cookie that scripts and other sites cannot use", async () => {
+describe("signing in:", () => {
+  test("a sign-in requires an operator's token, and sets a cookie that scripts and other sites cannot use", async () => {
     const answer = await ask("/session", { method: "POST", body: { token: TOKENS.operator } });
     expect(answer.status).toBe(200);
     expect(answer.headers["set-cookie"]).toEqual([
@@ -44,7 +44,7 @@ describe("signing in", () => {
     expect(answer.body.toString()).not.toContain(TOKENS.operator);
   });
 
-  test("behind TLS sets a Secure cookie for this host only, and tells browsers to use only https", async () => {
+  test("behind TLS, a sign-in sets a Secure cookie for this host only, and tells browsers to use only https", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "ops.example" };
     const answer = await askApi(behindTls.url, "/session", {
       method: "POST",
@@ -70,12 +70,12 @@ describe("signing in", () => {
     ["no token", {}, 400],
     ["a token that is not a string", { token: 1 }, 400],
     ["a token and a code", { token: TOKENS.operator, code: "x" }, 400],
-  ])("fails with %s", async (_what, body, status) => {
+  ])("a sign-in fails with %s", async (_what, body, status) => {
     const answer = await postFrom("203.0.113.1", "/session", body);
     expect([answer.status, answer.headers["set-cookie"]]).toEqual([status, undefined]);
   });
 
-  test("with a link works once, and only an operator's token can create a link", async () => {
+  test("a sign-in link works once, and only an operator's token can create a link", async () => {
     const place = "203.0.113.2";
     const make = (token: string) =>
       postFrom(place, "/sign-in-links", undefined, { authorization: `Bearer ${token}` });
@@ -111,8 +111,8 @@ test("after ten attempts with invalid tokens, an address gets 429, even if it al
   expect(await attempt("203.0.113.4", TOKENS.operator)).toBe(200);
 });
 
-describe("a session", () => {
-  test("is required for every request about workspaces", async () => {
+describe("sessions:", () => {
+  test("every request about workspaces requires a session", async () => {
     for (const path of ["/workspaces", "/workspaces/x", "/workspaces/x/watch", "/health?ids=x"]) {
       expect((await ask(path)).status).toBe(401);
     }
@@ -122,7 +122,7 @@ describe("a session", () => {
     expect((await ask("/session")).status).toBe(204);
   });
 
-  test("is invalid after signing out", async () => {
+  test("a session is invalid after signing out", async () => {
     const cookie = await signedIn();
     const left = await ask("/session", { method: "DELETE", cookie });
     expect(left.status).toBe(204);
@@ -209,7 +209,7 @@ describe("the dashboard's listener:", () => {
     expect([status, headers["x-frame-options"]]).toEqual([404, "DENY"]);
   });
 
-  test("HEAD is answered like GET, without the body", async () => {
+  test("the answer to a HEAD request has the headers of the answer to GET, but no body", async () => {
     const assets = [...(await assetsOf("/")), ...(await assetsOf("/docs"))];
     for (const path of ["/", "/connect", "/workspaces/x", "/docs", "/openapi.json", ...assets]) {
       const { date: _date, ...headers } = (await send(service.dashboardUrl, path)).headers;

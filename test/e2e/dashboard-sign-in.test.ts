@@ -36,7 +36,7 @@ afterAll(async () => {
   await service.close();
 });
 
-describe("a sign-in link", () => {
+describe("sign-in links:", () => {
   async function newCode(): Promise<string> {
     const authorization = `Bearer ${TOKENS.operator}`;
     const made = await askApi(url, "/sign-in-links", { method: "POST", headers: { authorization } });
@@ -44,7 +44,7 @@ describe("a sign-in link", () => {
   }
 
   let places = 1;
-  /** Returns a new address at each call, so that the limit per address does not reject any attempt. */
+  /** Returns a different IP address at each call, so that the limit per address does not reject any attempt. */
   function newPlace(): string {
     places++;
     return `198.18.${places >> 8}.${places & 255}`;
@@ -55,7 +55,7 @@ describe("a sign-in link", () => {
   const use = async (code: string): Promise<number> => (await useFrom(newPlace(), { code })).status;
 
   // time: smoke
-  test("stays valid if a sign-in with the link exceeds the limit of ten attempts a minute from one address", async () => {
+  test("a sign-in link stays valid if its use is rejected because of the limit of ten attempts a minute from one address", async () => {
     const code = await newCode();
     const guesser = "203.0.113.1";
     for (let i = 0; i < 5; i++) {
@@ -71,7 +71,7 @@ describe("a sign-in link", () => {
     expect([await use(code), await use(code)]).toEqual([200, 401]);
   });
 
-  test("stays valid after an attempt that core did not answer", async () => {
+  test("a sign-in link stays valid after an attempt that core did not answer", async () => {
     const code = await newCode();
     await service.core.stop();
     expect(await use(code)).toBe(503);
@@ -83,7 +83,7 @@ describe("a sign-in link", () => {
     expect([status, await use(code)]).toEqual([200, 401]);
   });
 
-  test("signs in only one of several clients that use it at the same time", async () => {
+  test("a sign-in link signs in only one of several clients that use it at the same time", async () => {
     const code = await newCode();
     const statuses = await Promise.all(Array.from({ length: 5 }, () => use(code)));
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
@@ -105,7 +105,7 @@ describe("a session ends after two hours without use:", () => {
   const ask = async (cookie: string, path: string, headers = {}): Promise<number> =>
     (await askApi(url, path, { cookie, headers })).status;
 
-  test("the session lasts as long as a person uses it", async () => {
+  test("the session lasts as long as the user uses it", async () => {
     const cookie = await signIn(url);
     for (const path of ["/workspaces", `/workspaces/${workspace.id}`, "/workspaces"]) {
       await setAhead();
@@ -126,7 +126,7 @@ describe("a session ends after two hours without use:", () => {
     expect(await ask(cookie, `/health?ids=${workspace.id}`)).toBe(401);
   });
 
-  test("an open watch does not extend the session, and ends with it", async () => {
+  test("an open watch does not extend the session, and ends when the session ends", async () => {
     const cookie = await signIn(url);
     const watch = await new Promise<IncomingMessage>((resolve, reject) => {
       httpRequest(`${url}/api/workspaces/${workspace.id}/watch`, { headers: { cookie } }, resolve)

@@ -19,7 +19,7 @@ const ask = (path: string, request: ApiRequest = {}) => askApi(url, path, { cook
 const sendAgain = (id: string, body: unknown) =>
   ask(`/workspaces/${id}/send-again`, { method: "POST", body });
 
-/** Returns a bridge that has rejected one event with `body`, and the event's id. */
+/** Returns a bridge that has rejected one event with the answer `body`, and the id of this event. */
 async function failedBridge(body: string) {
   const bridge = await push.bridge();
   bridge.behave(status(503, { body }));

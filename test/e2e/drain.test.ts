@@ -13,7 +13,7 @@ import { exchange, rawRequest } from "../harness/raw-http";
 import { publish, startService, textEvent, type TestService, type TestWorkspace } from "../harness/service";
 import { until } from "../harness/wait";
 
-/** A drain that is longer than any test: the tests end it with a second signal. */
+/** A drain that lasts longer than any test, so each test ends the drain with a second signal. */
 const LONG_DRAIN = { DRAIN_SECONDS: "60" };
 
 let service: TestService;
@@ -30,7 +30,7 @@ const pollRequest = (): Buffer =>
     "Service-Signature": signatureOf(workspace.secret, ""),
   });
 
-/** Sends SIGTERM, and waits until the process drains. */
+/** Sends SIGTERM, and waits until the process has begun to drain. */
 async function drain(process: TestProcess): Promise<void> {
   process.child.kill("SIGTERM");
   await until("the process drains", () => process.log.some(({ msg }) => msg === "draining"));

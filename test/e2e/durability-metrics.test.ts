@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 const command = (...args: readonly string[]) => redis.command("", args);
 
-/** Returns the values of one of core's metrics, by their labels without the label `server`. */
+/** Returns the values of one of core's metrics, by their labels. The label `server` is left out. */
 async function valuesOf(name: string): Promise<Readonly<Record<string, number>>> {
   const { values } = (await readMetrics(service.core)).get(`chatbridge_core_${name}`) ?? {};
   return Object.fromEntries(
@@ -34,7 +34,7 @@ function untilIs(name: string, values: Readonly<Record<string, number>>): Promis
 }
 
 // time: ordering
-test("the times of the last complete and the last failed backup are those in Redis, and 0 without a backup", async () => {
+test("the metrics show the times in Redis of the last complete and the last failed backup, and 0 if there is none", async () => {
   await untilIs("backup_timestamp_seconds", { "": 0 });
   await untilIs("backup_failed_timestamp_seconds", { "": 0 });
   await command("MSET", "cb:backup", "1700000000", "cb:backupfailed", "1700000060");
@@ -46,7 +46,7 @@ test("the times of the last complete and the last failed backup are those in Red
 });
 
 // time: ordering
-test("while the last snapshot of Redis has failed, the persistence of its step is 0", async () => {
+test("after a failed snapshot of Redis, the metric for persistence is 0 for the step `snapshot` until a snapshot succeeds", async () => {
   await untilIs("redis_persistence_ok", { 'step="append"': 1, 'step="rewrite"': 1, 'step="snapshot"': 1 });
   const blocked = join(service.redis.folder, "dump.rdb");
   rmSync(blocked, { force: true });
@@ -59,7 +59,7 @@ test("while the last snapshot of Redis has failed, the persistence of its step i
 });
 
 // time: ordering
-test("the size of the append-only file is missing while the file is turned off", async () => {
+test("the metric for the size of the append-only file has no value while Redis writes no such file", async () => {
   await until(
     "core reports the size",
     async () => ((await valuesOf("redis_append_only_bytes"))[""] ?? 0) > 0,
@@ -73,7 +73,7 @@ test("the size of the append-only file is missing while the file is turned off",
 });
 
 // time: ordering
-test("the workspaces are counted by state", async () => {
+test("the metric for workspaces counts them by state", async () => {
   const before = await valuesOf("workspaces");
   for (let i = 0; i < 3; i++) await service.workspaces.make();
   const gone = await service.workspaces.make();
@@ -84,7 +84,7 @@ test("the workspaces are counted by state", async () => {
   await untilIs("workspaces", { ...more("unused", 3), ...more("disconnected", 1), ...more("failing", 0) });
 });
 
-test("without a Redis user's permission for INFO, the persistence has no value", async () => {
+test("if core's Redis user may not call INFO, the metric for persistence has no value", async () => {
   await command("ACL", "SETUSER", "default", "-info");
   await until("no value", async () => Object.keys(await valuesOf("redis_persistence_ok")).length === 0);
   await command("ACL", "SETUSER", "default", "+info");

@@ -18,7 +18,7 @@ const CHESS = "token-of-chess-for-tests";
 const QUIZ = "token-of-quiz-for-tests";
 const ANN = "token-of-ann-for-tests";
 
-// The bounds apply to a whole installation, so this file uses a separate installation.
+// The limits apply to a whole installation, so the tests in this file use a separate installation.
 let service: TestService;
 let core: TestProcess;
 let clients: CoreClients;
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const consumer of consumers.splice(0)) consumer.cancel();
-  // The number of groups is bounded, so the groups of this test are deleted for later tests.
+  // The number of groups is limited, so each test's groups are deleted before the next test.
   await until("all groups of the test are deleted", async () => {
     const idle = (await list()).filter(({ streams }) => streams === 0);
     await Promise.all(idle.map(({ name }) => remove(name)));
@@ -73,7 +73,9 @@ async function openLongAgo(group: string): Promise<void> {
   await store.redis.command(key, ["HSET", key, group, `game ${us} ${us} 0`]);
 }
 
-/** Opens a stream of each group, one after the other. Returns the error of the first rejected stream. */
+/**
+ * Opens and closes a stream of `count` new groups, one after the other. Returns the error of the first rejected stream.
+ */
 async function openAll(count: number, prefix: string, token: string) {
   for (let i = 0; i < count; i++) {
     const consumer = follow(`${prefix}${i}`, token);
@@ -85,7 +87,7 @@ async function openAll(count: number, prefix: string, token: string) {
 }
 
 // time: ordering
-test("a limited token that tries to open 2,000 groups gets only 4; core keeps its shards, answers scrapes, and serves other games", async () => {
+test("a limited token that tries to open 2,000 groups can open only 4; core keeps its shards, answers scrapes, and serves other games", async () => {
   const held: number[] = [];
   const ends = new Set<string>();
   let opened = 0;
@@ -112,7 +114,7 @@ test("a limited token that tries to open 2,000 groups gets only 4; core keeps it
   expect(other.end).toBeUndefined();
 });
 
-test("a token that has opened all its groups leaves groups for other tokens; past 64 groups, the error says what to do", async () => {
+test("a token that has reached its limit of groups leaves groups for other tokens; beyond 64 groups, the error says what to do", async () => {
   await follow("another-game").opened();
   await withCore(
     service.redis.url,
@@ -123,7 +125,7 @@ test("a token that has opened all its groups leaves groups for other tokens; pas
         code: RESOURCE_EXHAUSTED,
         details: expect.stringContaining("the token chess already has 32 groups") as string,
       });
-      // The bound applies to all cores together.
+      // The limit of a token applies to all cores together.
       const further = await follow("chess-another", CHESS, others).ended();
       expect(further.details).toContain("the token chess already has 32 groups");
       expect(await openAll(40, "quiz-", QUIZ)).toMatchObject({
@@ -140,8 +142,8 @@ test("a token that has opened all its groups leaves groups for other tokens; pas
   );
 });
 
-describe("an operator", () => {
-  test("lists each group with its token, its streams and its backlog", async () => {
+describe("operators:", () => {
+  test("an operator can list each group with its token, its streams and its backlog", async () => {
     const workspace = await service.workspaces.make();
     const before = Date.now();
     const consumer = await follow("listed", CHESS).opened();
@@ -157,7 +159,7 @@ describe("an operator", () => {
     expect(group?.lastStreamAt?.getTime()).toBeGreaterThanOrEqual(before - 1_000);
   });
 
-  test("deletes a group that no stream follows; if the group is opened again, it begins at the end of the log", async () => {
+  test("an operator can delete a group without streams; if the group is opened again, it begins at the end of the log", async () => {
     const workspace = await service.workspaces.make();
     const consumer = await follow("deleted").opened();
     await expectRejected(remove("deleted"), FAILED_PRECONDITION, "a stream follows the group");
@@ -173,14 +175,14 @@ describe("an operator", () => {
     expect((await next.sees(1)).map(({ text }) => text)).toEqual(["new"]);
   });
 
-  test("with a limited token can neither list nor delete groups", async () => {
+  test("an operator with a limited token can neither list nor delete groups", async () => {
     const listing = call(clients.workspaces, clients.workspaces.listGroups, {}, ANN);
     await expectRejected(listing, PERMISSION_DENIED, "the token ann is limited");
     await expectRejected(remove("any", ANN), PERMISSION_DENIED, "the token ann is limited");
   });
 });
 
-test("a token that has opened all its streams leaves streams for other tokens; the streams of a core are bounded too", async () => {
+test("a token that has reached its limit of streams leaves streams for other tokens; the number of streams of a core is limited too", async () => {
   const open = async (token: string, count: number, rejected: number, words: string) => {
     const streams = Array.from({ length: count }, () => keep(startStream(clients.games, token)));
     const ends = () => streams.flatMap(({ end }) => end ?? []);

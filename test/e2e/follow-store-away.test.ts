@@ -32,7 +32,7 @@ const createWhenBack = (): Promise<TestWorkspace> =>
 const sees = ({ seen }: Consumer, what: RegExp): Promise<boolean> =>
   until(`${what} arrives`, () => attemptsOf(seen).some((each) => what.test(each)));
 
-test("a stream stays open when Redis restarts empty, and its group gets events that are accepted later", async () => {
+test("a stream stays open when Redis restarts without data, and its group gets events that are accepted later", async () => {
   const consumer = await followers.start(service.clients, { group: "empty" }).opened();
   await typeUntilAccepted(await service.workspaces.make(), "before");
   await consumer.sees(1);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   workspace = await service.workspaces.make();
 });
 
-describe("opening a stream", () => {
+describe("opening:", () => {
   test.each<[string, Parameters<typeof FollowOpen.create>[0]]>([
     ["open.group", { group: "" }],
     ["open.group", { group: "g".repeat(65) }],
@@ -31,12 +31,15 @@ describe("opening a stream", () => {
     ["open.window", { window: 1_001 }],
     ["open.ack_deadline", { ackDeadline: { seconds: 0, nanos: 999_999_999 } }],
     ["open.ack_deadline", { ackDeadline: { seconds: 600, nanos: 1 } }],
-  ])("is rejected with INVALID_ARGUMENT and an error that names %s: %j", async (field, open) => {
-    const consumer = start(open);
-    const { code, details } = await consumer.ended();
-    expect([code, consumer.isOpen]).toEqual([status.INVALID_ARGUMENT, false]);
-    expect(details).toContain(field);
-  });
+  ])(
+    "a stream with an invalid %s is rejected with INVALID_ARGUMENT and an error that names the field: %j",
+    async (field, open) => {
+      const consumer = start(open);
+      const { code, details } = await consumer.ended();
+      expect([code, consumer.isOpen]).toEqual([status.INVALID_ARGUMENT, false]);
+      expect(details).toContain(field);
+    },
+  );
 
   test.each<[string, Parameters<typeof FollowOpen.create>[0]]>([
     ["names of one character and a window of 1", { group: "g", consumer: "c", window: 1 }],
@@ -47,7 +50,7 @@ describe("opening a stream", () => {
     ],
     ["the shortest ack deadline", { ackDeadline: { seconds: 1 } }],
     ["the longest ack deadline", { ackDeadline: { seconds: 600 } }],
-  ])("works with %s", async (_name, open) => {
+  ])("a stream can be opened with %s", async (_name, open) => {
     expect((await start(open).opened()).end).toBeUndefined();
   });
 
@@ -61,7 +64,7 @@ describe("opening a stream", () => {
     ["an empty request is sent first", [FollowRequest.create({})]],
     ["`open` is sent twice", [opening, opening]],
     ["an empty request is sent after `open`", [opening, FollowRequest.create({})]],
-  ])("is rejected with INVALID_ARGUMENT when %s", async (_name, requests) => {
+  ])("a stream is rejected with INVALID_ARGUMENT when %s", async (_name, requests) => {
     const stream = followers.startSilent(service.clients);
     for (const request of requests) stream.say(request);
     const end = await stream.ended();
@@ -97,7 +100,8 @@ test("streams that are cancelled or closed leave their group, and core logs no w
     else consumer.halfClose();
     await consumer.ended();
   }
-  // If a closed stream were still a member of the group, the events of its shards would not reach the consumer `last`.
+  // If a closed stream still belonged to the group, the events of the stream's shards would not reach the consumer
+  // `last`.
   const last = await start({ group, consumer: "last" }).opened();
   last.ackAll();
   const workspaces = await Promise.all(Array.from({ length: 8 }, () => service.workspaces.make()));
@@ -113,10 +117,10 @@ test("streams that are cancelled or closed leave their group, and core logs no w
   expect(warnings).toEqual([]);
 });
 
-describe("a stream over the limit", () => {
+describe("limits:", () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-  test("of a group is rejected with RESOURCE_EXHAUSTED until another stream closes; the error names the limit, and core logs no warning", async () => {
+  test("a stream over the limit of its group is rejected with RESOURCE_EXHAUSTED until another stream closes; the error names the limit", async () => {
     const group = followers.newGroup();
     const all = numbers(64).map((i) => start({ group, consumer: `c${i}` }));
     await Promise.all(all.map((each) => each.opened()));
@@ -132,7 +136,7 @@ describe("a stream over the limit", () => {
     expect((await start({ group, consumer: "further" }).opened()).end).toBeUndefined();
   });
 
-  test("of a token is rejected with RESOURCE_EXHAUSTED until other streams close; the error names the share", async () => {
+  test("a stream over the limit of its token is rejected with RESOURCE_EXHAUSTED until other streams close; the error names the limit", async () => {
     const all = numbers(236).map(() => followers.startSilent(service.clients));
     const refused = () => all.filter(({ end }) => end !== undefined);
     await until("44 streams are rejected", () => refused().length === 44);

@@ -9,7 +9,7 @@ let store: TestStore;
 beforeAll(async () => void (store = await openTestStore(service.redis.url)));
 afterAll(() => store.close());
 
-/** Appends a workspace's last event to the log again, `ARGV[2]` times. */
+/** A Lua script that appends a workspace's last event to the log again, `ARGV[2]` times. */
 const REPEAT = `
   for _, entry in ipairs(redis.call('XREVRANGE', KEYS[1], '+', '-')) do
     if entry[2][2] == ARGV[1] then
@@ -31,7 +31,7 @@ async function makeNeighbours() {
 const textsOf = (seen: readonly Seen[]): readonly string[] => seen.map(({ text }) => text);
 
 // time: ordering
-test("while 2,000 events of a workspace wait for acks, events of another workspace in its shard come before most of them", async () => {
+test("while 2,000 events of a workspace wait, events of another workspace in the same shard overtake most of them", async () => {
   const { flooding, quiet, log } = await makeNeighbours();
   const open = { group: followers.newGroup(), window: 10, ackDeadline: { seconds: 600 } };
   const consumer = await followers.start(service.clients, open).opened();
@@ -49,7 +49,7 @@ test("while 2,000 events of a workspace wait for acks, events of another workspa
 });
 
 // time: ordering
-test("events with a long delay leave the window to other workspaces, and come before the later events of their workspaces", async () => {
+test("events that are nacked with a long delay leave the window to other workspaces, and still come before later events of their workspace", async () => {
   const { flooding, quiet } = await makeNeighbours();
   const open = { group: followers.newGroup(), window: 3, ackDeadline: { seconds: 600 } };
   const first = await followers.start(service.clients, open).opened();

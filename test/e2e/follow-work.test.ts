@@ -13,7 +13,7 @@ const followers = useFollowers();
 const start = (open: Parameters<typeof FollowOpen.create>[0]): Consumer =>
   followers.start(service.clients, open);
 const SECOND = { seconds: 1, nanos: 0 };
-/** A deadline that a pause of 300 ms does not exceed on a slow machine, and that eight pauses exceed. */
+/** A deadline that is longer than one pause of 300 ms, even on a slow machine, but shorter than eight such pauses. */
 const TWO_SECONDS = { seconds: 2, nanos: 0 };
 let workspace: TestWorkspace;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ function deadLetter(consumer: Consumer, deliveryId: string, reason: string): voi
 }
 
 // time: ordering
-test("a game that extends its deadline does not get the event again until it stops", async () => {
+test("while a game extends the ack deadline of an event, core does not redeliver the event", async () => {
   const consumer = await start({ group: followers.newGroup(), ackDeadline: TWO_SECONDS }).opened();
   await typeIn(service.url, workspace, "long");
   const seen = await consumer.sees(1);
@@ -42,7 +42,7 @@ test("a game that extends its deadline does not get the event again until it sto
 });
 
 // time: ordering
-test("events of one workspace that take longer than the deadline in total are each delivered once", async () => {
+test("each event of a workspace is delivered once, even if a game needs longer than the ack deadline for all of them together", async () => {
   const consumer = await start({ group: followers.newGroup(), ackDeadline: TWO_SECONDS }).opened();
   const sent = Array.from({ length: 8 }, (_, i) => String(i));
   await typeIn(service.url, workspace, ...sent);
@@ -55,7 +55,7 @@ test("events of one workspace that take longer than the deadline in total are ea
 });
 
 // time: ordering
-test("a nack redelivers an event and the later events of its workspace together, in order, at once or after a delay", async () => {
+test("after a nack, core redelivers the event and the later events of its workspace in order, immediately or after a delay", async () => {
   const consumer = await start({ group: followers.newGroup() }).opened();
   await typeIn(service.url, workspace, "a", "b", "c");
   const [a, b] = await consumer.sees(3);
@@ -64,14 +64,14 @@ test("a nack redelivers an event and the later events of its workspace together,
   expect(attemptsOf((await consumer.sees(5)).slice(3))).toEqual(["b/2", "c/2"]);
   const at = performance.now();
   nack(consumer, SECOND, a);
-  // An event that arrives during the delay comes after the events that the game gave back.
+  // An event that arrives during the delay is delivered after the nacked events.
   await typeIn(service.url, workspace, "d");
   const again = (await consumer.sees(9)).slice(5);
   expect(performance.now() - at).toBeGreaterThan(950);
   expect(attemptsOf(again)).toEqual(["a/2", "b/3", "c/3", "d/1"]);
 });
 
-test("a dead letter is not delivered again, and core counts and logs it without control characters", async () => {
+test("core does not redeliver a dead letter, but counts it, and logs its reason without control characters", async () => {
   const group = followers.newGroup();
   const consumer = await start({ group, ackDeadline: SECOND }).opened();
   await typeIn(service.url, workspace, "bad", "good");
@@ -102,7 +102,7 @@ test.each<[string, FollowRequest["say"]]>([
   expect([code, details]).toEqual([status.INVALID_ARGUMENT, expect.stringContaining(field)]);
 });
 
-test("a reason can have 200 characters that take two UTF-16 units each", async () => {
+test("the reason of a dead letter can have 200 characters, even if each takes two UTF-16 code units", async () => {
   const consumer = await start({ group: followers.newGroup() }).opened();
   deadLetter(consumer, "0:1-0", "\u{1f3b2}".repeat(200));
   await typeIn(service.url, workspace, "x");
@@ -121,7 +121,7 @@ function ownedBy({ said }: Consumer): readonly number[] {
 }
 
 // time: ordering
-test("with assignments, a stream gains a shard before its first delivery, and two streams own each shard once", async () => {
+test("with `assignments`, a stream gains a shard before its first delivery, and each shard belongs to only one of two streams", async () => {
   const group = followers.newGroup();
   const first = await start({ group, consumer: "a", assignments: true }).opened();
   first.ackAll();

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const workspace = (i = 0): TestWorkspace => workspaces[i] ?? { id: "", secret: "" };
 
-/** Types a message, and waits until a new group has received its event. */
+/** Posts a typed message, and waits until a new group has received the event. */
 async function laterOnesCame(): Promise<void> {
   const witness = await start({ group: followers.newGroup() }).opened();
   await typeIn(service.url, workspace(7), "later");

@@ -19,7 +19,7 @@ const LIFETIME = { seconds: 1, nanos: 0 };
 const push = sharedPush();
 const api = push.workspaces;
 
-/** Returns the place of an event, the results of its attempts, and the names of the tokens that sent it again. */
+/** Returns an event's place, the results of its attempts, and the names of the tokens with which it was sent again. */
 async function lifeOf(workspaceId: string, eventId: string) {
   const { place, attempts, sentAgain } = await api.event(workspaceId, eventId);
   const results = attempts.map(({ delivery }) => delivery?.result);
@@ -44,7 +44,7 @@ const JOIN: MessageInit = {
   rows: [{ buttons: [{ label: "Join", press: { $case: "action", value: "join" } }] }],
 };
 
-test("an event of a poll workspace is held until a poll returns it; each poll that returned it is listed", async () => {
+test("an event of a poll workspace is held until a poll fetches it, and each poll that returned the event is listed", async () => {
   const bridge = await push.bridge({ polls: true });
   const { workspaceId, secret } = bridge;
   const [, , event] = await push.publish(
@@ -78,7 +78,7 @@ test("an event of a poll workspace is held until a poll returns it; each poll th
   expect(attempts).toEqual([log[0], log[2]].map((delivery) => ({ delivery, response: undefined })));
 });
 
-test("an event that a bridge accepted is delivered, and its log entry says which message it was", async () => {
+test("an event that the bridge has accepted is shown as delivered, and its log entry contains a summary of the message", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   const sent = await push.publish(
@@ -108,7 +108,7 @@ test("an event that a bridge accepted is delivered, and its log entry says which
 });
 
 // time: smoke
-test("an event is queued before its first attempt and between its attempts; an event that failed is queued again after it is sent again", async () => {
+test("an event is queued before and between its attempts; a failed event is queued again when an operator sends it again", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   const held = holdAnswers();
@@ -170,12 +170,12 @@ test("an event that expires between its attempts, or whose workspace is disconne
 });
 
 // time: ordering
-test("events that wait while a push workspace becomes a poll workspace are held, or dropped with their summary", async () => {
+test("when a push workspace becomes a poll workspace, waiting events are held, or dropped with a summary in the log", async () => {
   const bridge = await push.bridge();
   const { workspaceId } = bridge;
   const held = holdAnswers();
   bridge.behave(held);
-  // More events than core pushes at the same time.
+  // The test publishes more events than core pushes at the same time, so some are still queued.
   const sent = await push.publish(...textEvents(workspaceId, 40));
   const [updated] = await push.publish(cardUpdate(workspaceId, "new\u0085text"));
   const changed = updated?.eventId ?? "";
@@ -213,7 +213,7 @@ test("a test event names the operator who sent it", async () => {
   }
 });
 
-test("an event of another workspace, and an event about which nothing is stored, do not exist", async () => {
+test("a lookup of another workspace's event, or of an event about which nothing is stored, fails with NOT_FOUND", async () => {
   const [mine, other] = [await push.bridge({ polls: true }), await push.bridge({ polls: true })];
   const eventId = await publishOne(mine);
   const nothing = /^event_id: core stores nothing about this event$/;

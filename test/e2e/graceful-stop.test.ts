@@ -105,14 +105,17 @@ async function edgeStopsWithConnectionsOpen(): Promise<void> {
   }
 }
 
-test("core and the edge stop with exit code 0 while clients keep connections open; core also stops with exit code 0 while Redis is unavailable", () =>
+test("core and the edge stop with exit code 0 while clients keep connections open, and so does core while Redis is unavailable", () =>
   Promise.all([coreStopsWithStreamsOpen(), coreStopsWithoutRedis(), edgeStopsWithConnectionsOpen()]));
 
-/** Text that is larger than all other traffic, so that the size of a call shows whether it contains this text. */
+/** A text that is larger than all other traffic, so that the tests can recognize a call with this text by its size. */
 const LARGE = "\u{1f600}".repeat(4_000);
 const LARGE_BYTES = 12_000;
 
-/** Makes Redis delay writes until `release` is called; `untilCallWaits` waits until a large write is delayed. */
+/**
+ * Makes Redis delay writes until `release` is called. The returned `untilCallWaits` waits until Redis delays a large
+ * write.
+ */
 async function holdWrites(): Promise<{ untilCallWaits(): Promise<unknown>; release(): Promise<void> }> {
   const store = await openTestStore(service.redis.url);
   const admin = (...command: string[]) => store.redis.command("", ["CLIENT", ...command]);

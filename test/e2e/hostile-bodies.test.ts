@@ -14,7 +14,7 @@ const padded = (bytes: number) => EVENT.padEnd(bytes, " ");
 
 const postBody = (body: string | Buffer, headers = {}) => post(service.url, workspace, body, { headers });
 
-/** Returns the head of a POST, with a signature of the string `signed`; the test writes the body. */
+/** Returns the head of a POST, with a signature of the string `signed`. The test itself writes the body. */
 function head(signed: string, framing: string): string {
   return (
     `POST /hooks/${workspace.id} HTTP/1.1\r\nHost: bridge.test\r\n` +
@@ -25,8 +25,8 @@ const CHUNKED = "Transfer-Encoding: chunked";
 const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
 // contract: check-1-size
-describe("a body", () => {
-  test("of 65,536 bytes is accepted, whether it is sent whole or in chunks", async () => {
+describe("size:", () => {
+  test("a body of 65,536 bytes is accepted, whether it is sent whole or in chunks", async () => {
     expect((await postBody(padded(MAX))).status).toBe(202);
     const chunks = [padded(MAX).slice(0, 20_000), padded(MAX).slice(20_000)].map(chunk).join("");
     const bytes = `${head(padded(MAX), CHUNKED)}${chunks}0\r\n\r\n`;
@@ -34,11 +34,11 @@ describe("a body", () => {
   });
 
   // contract: error-body
-  test.each([MAX + 1, 10 * MAX, 30 * MAX])("of %i bytes is answered with 413", async (size) =>
+  test.each([MAX + 1, 10 * MAX, 30 * MAX])("a body of %i bytes is answered with 413", async (size) =>
     expectRefusal(await postBody(padded(size)), 413),
   );
 
-  test("over the limit is answered with 413, and the connection is closed, even if the body never arrives or never ends", async () => {
+  test("a body over the limit is answered with 413, and the connection is closed, even if the body never arrives or never ends", async () => {
     const body = padded(MAX + 1);
     const endless = (framing: string, more: string) =>
       statusesOf(service.url, (socket) => {
@@ -56,7 +56,7 @@ describe("a body", () => {
     expect(statuses).toEqual([[413], [413], [413], [413]]);
   });
 
-  test("is measured in bytes, not in characters", async () => {
+  test("the size of a body is measured in bytes, not in characters", async () => {
     expect((await postBody(EVENT.replace("private words", "😀".repeat(2_000)))).status).toBe(202);
     const wide = EVENT.replace("private words", "😀".repeat(16_500));
     expect(wide.length).toBeLessThan(MAX);
@@ -136,6 +136,6 @@ test.each([{}, { Expect: "100-continue" }, { Expect: "a miracle" }])(
   },
 );
 
-test("no error, secret, signature or text of these requests is logged", () => {
+test("the requests in this file cause no logged error, and no secret, signature or text in them is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "private words"]);
 });

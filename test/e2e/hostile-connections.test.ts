@@ -72,16 +72,16 @@ test.each<[string, () => string, readonly number[]]>([
 
 // The limits of unsent pages for one address, and for all bridges together, are tested in
 // test/unit/unsent-pages.test.ts.
-test("a bridge that does not read its pages exhausts only its own workspace's limit of unsent pages", async () => {
+test("a bridge that polls without reading the pages exhausts the limit of unsent pages only for its own workspace", async () => {
   const [greedy, other] = [await service.workspaces.make(), await service.workspaces.make()];
-  // A page of these events has almost the maximum size of a page. A workspace's limit allows five such pages.
+  // A page of these events has almost the maximum size. The limit of a workspace allows five such pages.
   const text = "x".repeat(65_000);
   for (const { id } of [greedy, other])
     await publish(service.clients, ...Array.from({ length: 100 }, () => textEvent(id, text)));
   const { hostname: host, port } = new URL(service.url);
   const unread: Socket[] = [];
   try {
-    // Polls for pages without reading them, until one more poll is answered with 503.
+    // Polls without reading the pages, until a further poll is answered with 503.
     await until("the workspace's limit is reached", async () => {
       const socket = connect({ host, port: Number(port), localAddress: "127.0.0.8" }).pause();
       unread.push(socket.on("error", () => undefined));
@@ -140,14 +140,14 @@ test("many requests from one address, with heads of the maximum size, do not bre
   for (const socket of sockets) socket.write(bytes);
   const statuses = await Promise.all(answered);
   for (const socket of sockets) socket.destroy();
-  // Timing determines how many requests exceed the limit of the address.
+  // How many of the requests exceed the address's limit depends on timing.
   expect(statuses).toContain(404);
   expect(statuses.filter((status) => status !== 404 && status !== 429)).toEqual([]);
   expect(await failedCalls()).toBe(failedBefore);
 });
 
 /**
- * Bytes that followers cannot decode as an `InboundEvent`: truncated fields, invalid UTF-8 and invalid tags.
+ * Bytes that games cannot decode as an `InboundEvent`: truncated fields, invalid UTF-8 and invalid tags.
  */
 const NO_EVENTS = ["0a05", "0a01ff", "12050a01", "12040a02c328", "22", "220708", "00"].map((hex) =>
   Buffer.from(hex, "hex"),

@@ -10,7 +10,7 @@ const workspace = freshWorkspace(service);
 const EVENT = '{"type":"command","channel":"c1","user":{"id":"u1"},"text":""}';
 const ID = "{id}";
 
-/** Replaces `ID` with the workspace's id in a path of the tables below. */
+/** Replaces the placeholder `ID` in a path with the workspace's id. */
 const pathOf = (path: string) => path.replace(ID, workspace.id);
 const signed = () => ({ "Service-Signature": signatureOf(workspace.secret, EVENT) });
 
@@ -50,7 +50,7 @@ describe("an unknown path is answered with 404:", () => {
     expectNoCors(answer.headers);
   });
 
-  test("POST with a body that is too large, or is not JSON", async () => {
+  test("a POST whose body is too large or not JSON", async () => {
     for (const body of ["{", "x".repeat(100_000)]) {
       expectRefusal(await send(service.url, "/nowhere", { method: "POST", body }), 404);
     }
@@ -73,7 +73,7 @@ describe("an unsupported method is answered with 404:", () => {
     }
   });
 
-  test("HEAD on known and unknown paths, with no body in the answer", async () => {
+  test("HEAD, whose answer has no body, on known and unknown paths", async () => {
     for (const path of [`/hooks/${ID}`, `/hooks/${ID}/events`, "/"]) {
       const answer = await send(service.url, pathOf(path), { method: "HEAD", headers: signed() });
       expect([answer.status, answer.body.length]).toEqual([404, 0]);
@@ -181,6 +181,6 @@ test.each([
   (_what, bytes) => expectEnded(bytes, 400),
 );
 
-test("these requests cause no logged error, and no secret, signature or origin in them is logged", () => {
+test("the requests in this file cause no logged error, and no secret, signature or origin in them is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "evil.test"]);
 });

@@ -7,7 +7,8 @@ import type { TestWorkspace } from "../harness/service";
 import { freshWorkspace, sharedService } from "../harness/shared-service";
 import { until } from "../harness/wait";
 
-// This file tests fields over HTTP. More rules and combinations are tested in test/unit/read-inbound-event.test.ts.
+// This file tests the fields of inbound events over HTTP. test/unit/read-inbound-event.test.ts tests more rules and
+// combinations.
 const service = sharedService();
 const workspace = freshWorkspace(service);
 
@@ -98,7 +99,7 @@ test.each<[string, object | string, string | undefined]>([
 });
 
 // time: ordering
-test("an accepted event reaches the game as it was sent, with its workspace and the time when it was stored", async () => {
+test("an accepted event reaches the game unchanged, together with its workspace and the time at which it was stored", async () => {
   const to = await service.workspaces.make();
   const consumer = await startConsumer(service.clients.games, { group: randomUUID() }).opened();
   const text = "``\\|~ \u0000\n😀 <b>&amp;</b> \u2028";

@@ -49,8 +49,8 @@ async function expectReceived(expected: readonly string[], { id, secret } = work
 }
 
 // contract: repeat-id
-describe("a request that repeats an earlier id is answered with 202 and ignored:", () => {
-  test("whatever its signature, body and type are", async () => {
+describe("with an id,", () => {
+  test("a request that repeats an earlier id is answered with 202 and ignored, whatever its signature, body and type are", async () => {
     const event = guess("one", "r1");
     for (const secondsAgo of [5, 5, 3, 0]) await accepted(event, workspace, signed(event, secondsAgo));
     await accepted(guess("two", "r1"));
@@ -60,7 +60,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
   });
 
   // contract: rotation-inbound
-  test("even if the secret was rotated, and the two requests are signed with different secrets", async () => {
+  test("a repeated id is ignored even if the secret was rotated and the two requests are signed with different secrets", async () => {
     await accepted(guess("one", "r1"));
     await accepted(guess("two", "r2"));
     const { signingSecret } = await service.workspaces.rotate(workspace.id);
@@ -72,7 +72,7 @@ describe("a request that repeats an earlier id is answered with 202 and ignored:
     await expectReceived(["one", "two", "three"]);
   });
 
-  test("unless its id differs in any character, or was used only in a different workspace", async () => {
+  test("an id that differs in any character, or was used only in a different workspace, is not a repeat", async () => {
     const ids = ["r", "R", " r", "r\u0000", "é", "e\u0301", "1", "01", "\u0000\n", "😀".repeat(128)];
     for (const id of [...ids, ...ids]) await accepted(guess(id, id));
     await accepted(guess("elsewhere", "r"), other);
@@ -95,7 +95,7 @@ test("the id of a rejected request is not stored, and a repeated request is answ
 });
 
 // contract: repeat-same-request, repeat-resigned
-test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request; the notation of the signature does not matter", async () => {
+test("a request without an id is ignored only if it repeats the body and timestamp of an accepted request, however its signature is written", async () => {
   const body = JSON.stringify(guess("one"));
   const { "Service-Signature": header } = signed(body, 5);
   const [t = "", mac = ""] = header.split(",v1=");

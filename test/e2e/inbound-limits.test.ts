@@ -53,7 +53,7 @@ function expectLimited(answer: Answer): void {
 describe("at most 500 requests a second from one IP address:", () => {
   // time: controlled
   // contract: check-2, order, error-429
-  test("the 500th request passes, and later requests are answered with 429; a request whose body is too large or not JSON does not count", async () => {
+  test("the first 500 requests pass, and later requests are answered with 429; requests whose body is too large or not JSON do not count", async () => {
     const from = freshAddress();
     const expectBodyRefused = async () => {
       expectRefusal(await nowhere({ from, body: "{" }), 400);
@@ -77,7 +77,7 @@ describe("at most 500 requests a second from one IP address:", () => {
 
   // time: controlled
   // contract: check-2, poll-counts-limits
-  test("posts and polls count together, signed or not, for all workspaces and on all edges", async () => {
+  test("the limit of an address counts posts and polls together, signed or not, for all workspaces and on all edges", async () => {
     const from = freshAddress();
     const other = await service.workspaces.make();
     await limiters.fill("address", from, ADDRESS_LIMIT - 7);
@@ -107,13 +107,13 @@ describe("at most 500 requests a second from one IP address:", () => {
     expectLimited(await nowhere({ from, headers: late }, otherUrl));
   });
 
-  test("behind several proxies, the client is the last forwarded address that is not trusted, or the first if all are trusted", async () => {
+  test("behind several proxies, the last forwarded address that is not trusted is the client's; if all are trusted, the first is", async () => {
     const [from, client] = [freshAddress(), "2001:db8:2::7"];
     await limiters.fill("address", client, ADDRESS_LIMIT);
     for (const chain of [`${client}, 127.9.9.1`, `evil, ${client}, 127.9.9.1, 127.9.9.2`]) {
       expectLimited(await nowhere({ from, headers: forwarded(chain) }, otherUrl));
     }
-    // The last address is not trusted, so nothing before it counts.
+    // The last address is not trusted, so the edge ignores the addresses before it.
     const stranger = `${client}, 198.51.100.${++addresses}`;
     expectRefusal(await nowhere({ from, headers: forwarded(stranger) }, otherUrl), 404);
     const first = "127.9.9.3";
@@ -125,7 +125,7 @@ describe("at most 500 requests a second from one IP address:", () => {
 describe("at most 250 signed requests a second for one workspace:", () => {
   // time: controlled
   // contract: check-6, poll-counts-limits, error-429
-  test("posts, repeats and polls count together, and requests after the 250th are answered with 429, whatever their address", async () => {
+  test("the limit of a workspace counts posts, repeats and polls together; after 250 requests, further ones from any address are answered with 429", async () => {
     await limiters.fill("workspace", workspace.id, WORKSPACE_LIMIT - 3);
     const repeated = command();
     for (let i = 0; i < 2; i++) expect((await post(service.url, workspace, repeated)).status).toBe(202);
@@ -140,7 +140,7 @@ describe("at most 250 signed requests a second for one workspace:", () => {
 
   // time: controlled
   // contract: order
-  test("requests with wrong signatures or old timestamps are rejected before this limit is checked, and do not count; requests with invalid fields count", async () => {
+  test("requests with wrong signatures or old timestamps do not count for the limit of a workspace, but requests with invalid fields count", async () => {
     const body = command();
     const expectCallerRefused = async () => {
       const wrong = signedAt(nowSeconds(), body, "another secret");

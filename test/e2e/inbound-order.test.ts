@@ -72,7 +72,7 @@ test.each<[string, (right: string) => string | string[] | undefined]>([
 });
 
 // contract: post-raw-bytes
-test("a signature is valid only over the exact bytes of the body, and only with the workspace's secret", async () => {
+test("a signature is valid only for the exact bytes of the body, and only with the workspace's secret", async () => {
   const { secret } = workspace;
   const body = '{ "type": "command", "channel": "c1", "user": {"id": "u1"}, "text": "Ünï 🎲" }';
   const other = await service.workspaces.make();
@@ -85,7 +85,7 @@ test("a signature is valid only over the exact bytes of the body, and only with 
 });
 
 // contract: check-3, post-path
-test("requests to an unknown, native, disconnected or deleted workspace are answered with 404, with the same bytes in each case", async () => {
+test("requests to an unknown, native, disconnected or deleted workspace all get the same 404 answer, byte for byte", async () => {
   const { workspaces } = service;
   const [disconnected, deleted] = [await workspaces.make(), await workspaces.make()];
   // Posts an event to both workspaces first, so that core caches their records. If core still used a cached record
@@ -123,6 +123,6 @@ test("a POST is accepted for a push workspace, and the workspace id can be in an
   }
 });
 
-test("these requests cause no logged error, and no secret or signature in them is logged", () => {
+test("the requests in this file cause no logged error, and no secret or signature in them is logged", () => {
   expectQuiet([service.core, service.edge], [workspace.secret, "v1=", "another secret"]);
 });

@@ -12,7 +12,7 @@ const TICKS_PER_SECOND = 20;
 const LONG_TEXT = "x".repeat(4_000);
 
 /**
- * Posts long messages at the maximum rate of a workspace. The tenant's game receives the events, and does not ack any.
+ * Posts long messages at the maximum rate of a workspace. The tenant's game receives the events, but acks none of them.
  */
 export const unackedPosts: Attack = async ({ client, tenant, signal }) => {
   const stream = await client.follow({ consumer: "hoarder", window: 1_000, onDelivery: () => false });
@@ -60,7 +60,7 @@ const CONNECTIONS = 3_000;
 const CONNECTIONS_AT_ONCE = 200;
 /**
  * Milliseconds within which the edge closes a connection that exceeds the edge's limits. The edge's timeouts are
- * longer, so a connection that closes within this time was refused and did not time out.
+ * longer, so a connection that closes within this time did not time out: the edge refused it.
  */
 const REFUSED_WITHIN_MS = 1_000;
 

@@ -22,12 +22,12 @@ const REFUSING_URL = "https://127.0.0.1:1/";
 const OPERATOR_EVENTS = 600;
 const TEST_EVENTS = 3_000;
 const TARGET_URLS = 600;
-/** More test calls than one token may have in progress. */
+/** Number of concurrent test calls: more than one token may have in progress. */
 const TESTS_AT_ONCE = 300;
 /** Milliseconds after which a client cancels a call. */
 const CANCELLED_MS = 2_000;
 
-/** Keeps many calls in flight: half are an operator's calls, and half are publications of a game. */
+/** Keeps many calls in flight: half of them by an operator, and half by a game that publishes events. */
 export const manyCalls: Attack = ({ client, tenant, signal }) =>
   attempt({ count: CALLS, atOnce: CALLS_AT_ONCE, signal }, (number) => {
     const { workspaces } = client;
@@ -52,7 +52,7 @@ export const holdEvents: Attack = ({ client, tenant, signal }) =>
 /** Publishes many events to a bridge that accepts connections but never answers. */
 export const pushToDead: Attack = (attacker) => pushTo(attacker, attacker.deadUrl);
 
-/** Publishes many events to an address that refuses connections, so that all attempts fail at once. */
+/** Publishes many events to an address that refuses connections, so that all attempts fail immediately. */
 export const pushToRefusing: Attack = (attacker) => pushTo(attacker, REFUSING_URL);
 
 async function pushTo({ client, tenant, signal }: Attacker, targetUrl: string): Promise<Taken> {

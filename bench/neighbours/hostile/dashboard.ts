@@ -1,10 +1,11 @@
 import { attempt } from "../tally";
 import type { Attack } from "./hostile";
 
-/** More sign-ins than the number of sessions that the dashboard keeps for all operators together. */
+/** Number of sign-ins: more than the number of sessions that the dashboard keeps for all operators together. */
 const SIGN_INS = 1_100;
 /**
- * At most 10, because the dashboard allows an address ten failed attempts, and counts each sign-in in progress as one.
+ * Number of concurrent sign-ins. At most 10, because the dashboard allows ten failed attempts from one address, and
+ * counts each sign-in in progress as a failed attempt.
  */
 const AT_ONCE = 8;
 
@@ -12,7 +13,7 @@ const AT_ONCE = 8;
 export const signIns: Attack = ({ client, signal }) =>
   attempt({ count: SIGN_INS, atOnce: AT_ONCE, signal }, () => client.signIn());
 
-/** More pages than the dashboard serves to all operators together. */
+/** Number of pages: more than the dashboard serves to all operators together. */
 const PAGES = 240;
 
 /** Opens pages of the dashboard, and keeps them open. */

@@ -22,7 +22,7 @@ export interface Taken extends Pick<Counts, "accepted" | "refused"> {
 }
 
 /**
- * Makes a limited number of attempts. Resolves when all attempts are answered or `signal` is aborted. Keeps streams,
- * sessions and connections open until `release` is called.
+ * An attack makes a limited number of attempts. It resolves when all attempts are answered or `signal` is aborted.
+ * Streams, sessions and connections stay open until `release` is called.
  */
 export type Attack = (attacker: Attacker) => Promise<Taken>;

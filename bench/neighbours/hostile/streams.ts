@@ -4,11 +4,11 @@ import type { Attack, Attacker, Taken } from "./hostile";
 
 const GROUPS = 2_000;
 const GROUPS_AT_ONCE = 16;
-/** More streams than one core serves to all games together. */
+/** Number of streams: more than one core serves to all games together. */
 const STREAMS = 320;
 /** Maximum number of streams that core allows in one group. */
 const STREAMS_OF_A_GROUP = 64;
-/** More watches than one core serves to all operators together. */
+/** Number of watches: more than one core serves to all operators together. */
 const WATCHES = 1_200;
 const STREAMS_AT_ONCE = 32;
 

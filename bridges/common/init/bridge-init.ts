@@ -1,29 +1,32 @@
 import type { SettingTable, ValuesOf } from "../setting";
 
-/** The answers so far: the texts of settings by name. A secret can be in a file that `<NAME>_FILE` names. */
+/**
+ * The answers so far: the texts of settings, by the settings' names. Instead of a secret, the answer `<NAME>_FILE` can
+ * name a file with the secret.
+ */
 export type Answers = Readonly<Record<string, string>>;
 
 /** A setting that `init` asks for. */
 export interface Question {
   readonly name: string;
-  /** The meaning of the setting, if the question needs other words than `--help`. */
+  /** The meaning of the setting, if the question must describe it in other words than `--help`. */
   readonly what?: string;
   /** Whether an empty answer is invalid although the setting itself is optional. */
   readonly isRequired?: boolean;
   /**
-   * Returns whether the setting is needed, from the answers so far and those of flags and variables. The default is
-   * always true.
+   * Returns whether the setting is needed. `answers` contains the answers so far, including those of flags and
+   * variables. Without this function, the setting is always needed.
    */
   isNeeded?(answers: Answers): boolean;
   /** Returns the default of the question, if it differs from the default of the setting. */
   standard?(answers: Answers): string | undefined;
-  /** Resolves to the text that is stored for an answer, e.g. a URL for a name. Rejects if the answer is unusable. */
+  /** Resolves to the text to store for an answer, e.g. the URL for a name. Rejects if the answer is unusable. */
   resolve?(answer: string): Promise<string>;
 }
 
 /** The result of one check. */
 export interface Finding {
-  /** "problem" if members could not play. */
+  /** "problem" if the finding would keep members from playing. */
   readonly is: "ok" | "note" | "problem";
   /** The fact, without secrets. */
   readonly text: string;
@@ -31,7 +34,7 @@ export interface Finding {
   readonly advice?: readonly string[];
 }
 
-/** A setting that follows from the answers, and that `init` adds unless it is set. */
+/** A setting that follows from the answers. `init` adds it unless it is already set. */
 export interface Addition {
   readonly name: string;
   readonly value: string;

@@ -1,12 +1,13 @@
-/** Forms of the problems that Node reports when it does not trust a certificate, as a code or in words. */
+/** Matches the codes and the messages with which Node reports that it does not trust a certificate. */
 const UNTRUSTED = /CERT|SIGNATURE|ISSUER|self.signed/i;
 const OTHER_HOST = /ALTNAME|does not match/i;
 const WRONG_TIME = /EXPIRED|NOT_YET_VALID/i;
 
 /**
- * Returns what to do about a problem with the certificate of a server; undefined if the problem is another one.
+ * Returns what to do about a problem with a server's certificate; undefined if the problem is not about the
+ * certificate.
  *
- * @param setting the setting or the variable that names a file of trusted certificates
+ * @param setting name of the setting or the variable for a file of trusted certificates
  */
 export function certificateAdvice(problem: string, setting: string): string | undefined {
   if (OTHER_HOST.test(problem)) {

@@ -5,7 +5,7 @@ import type { Finding } from "./bridge-init";
 
 const ANSWER_WITHIN_MS = 15_000;
 
-/** What to do about a poll that the service refuses, by status. */
+/** Advice on a poll that the service refuses, by HTTP status. */
 const ADVICE: Readonly<Record<number, string>> = {
   401: "the signing secret does not belong to this workspace, or was rotated: check SIGNING_SECRET",
   403: "the workspace has a target URL, so its events are pushed: clear the URL in the dashboard, or set MODE=push",
@@ -13,12 +13,12 @@ const ADVICE: Readonly<Record<number, string>> = {
   409: "the clock of this machine differs from the service's clock by more than 5 minutes: correct the clock",
 };
 
-/** What the kit says about an answer without the error body of the service. */
+/** The kit's words about an answer that does not contain the service's error body. */
 const NO_REASON = "the answer does not say why";
-/** A workspace that no service has. */
+/** Id of a workspace that does not exist on any service. */
 const NO_WORKSPACE = "00000000-0000-4000-8000-000000000000";
 
-/** Checks that the service is at an address, before a workspace exists. Resolves to the result. */
+/** Checks that the service answers at an address, when no workspace exists yet. Resolves to the result. */
 export async function checkAddress(baseUrl: string): Promise<Finding> {
   const advice = `check BASE_URL (${baseUrl}), and that the service is running`;
   const options = { baseUrl, workspaceId: NO_WORKSPACE, secrets: "none", timeoutMs: ANSWER_WITHIN_MS };
@@ -27,7 +27,7 @@ export async function checkAddress(baseUrl: string): Promise<Finding> {
     return problem("problem" in polled ? polled.problem : "the answer is not from the service", advice);
   } catch (error) {
     if (!(error instanceof PollRefused)) return problem((error as Error).message, advice);
-    // The service knows no such workspace. Other servers do not answer in this form.
+    // The service refuses the unknown workspace. Other servers do not answer in this form.
     const isService = [401, 404].includes(error.status) && !error.message.includes(NO_REASON);
     if (isService) return { is: "ok", text: `the service answers at ${baseUrl}` };
     return problem(error.message, advice);
@@ -49,12 +49,12 @@ export async function checkWorkspace(settings: BridgeSettings): Promise<Finding>
       is: "note",
       text: `the service at ${baseUrl} accepts signed polls, and holds events of the last 24 hours`,
       advice: [
-        "the bridge first shows those that have not expired; use a new workspace to start without them",
+        "the bridge first shows the held events that have not expired; use a new workspace to start without them",
       ],
     };
   } catch (error) {
     if (!(error instanceof PollRefused)) return problem((error as Error).message);
-    // With a target URL, the service refuses polls only after it has checked the signature.
+    // If the workspace has a target URL, the service checks a poll's signature before it refuses the poll.
     if (error.status === 403 && mode === "push") {
       return { is: "ok", text: `the service at ${baseUrl} accepts the signature, and pushes the events` };
     }

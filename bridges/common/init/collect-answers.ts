@@ -4,17 +4,17 @@ import type { Answers, Question } from "./bridge-init";
 import type { Prompter } from "../../../runtime/prompter";
 
 export interface Sources {
-  /** The answers of flags and environment variables, about which the user is not asked. */
+  /** The answers from flags and environment variables. The user is not asked for these. */
   readonly given: Answers;
-  /** The answers of an existing file or of an earlier round, which are the defaults of the questions. */
+  /** The answers from an existing file or from an earlier round. These are the defaults of the questions. */
   readonly earlier: Answers;
-  /** Undefined if the program cannot ask. */
+  /** Asks the user; undefined if the program cannot ask. */
   readonly prompter: Prompter | undefined;
   tell(line: string): void;
 }
 
 /**
- * Resolves to the answers to all questions. Without a prompter, throws `SettingsError` that lists all missing and
+ * Resolves to the answers to all questions. Without a prompter, throws a `SettingsError` that lists all missing and
  * invalid answers.
  */
 export async function collectAnswers(
@@ -98,7 +98,7 @@ function missing(name: string, { what, isSecret }: Setting<unknown>): string {
   return `${name} is missing: ${what} (${ways})`;
 }
 
-/** Returns the flag of a setting: "--irc-host" for "IRC_HOST". */
+/** Returns the flag for a setting, e.g. "--irc-host" for "IRC_HOST". */
 export function flagOf(name: string): string {
   return `--${name.toLowerCase().replaceAll("_", "-")}`;
 }

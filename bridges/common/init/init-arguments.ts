@@ -12,7 +12,7 @@ export interface InitArguments {
   readonly ignoreProblems: boolean;
   readonly help: boolean;
   readonly workspaceName: string | undefined;
-  /** The settings of flags; those of secrets name a file. */
+  /** The settings from flags. For a secret, the flag names a file. */
   readonly answers: Answers;
 }
 

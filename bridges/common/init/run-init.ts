@@ -17,7 +17,7 @@ import { startLine } from "./start-line";
 const LOOKS = { ok: "green", note: "yellow", problem: "red" } as const;
 const EXIT_DONE = 0;
 const EXIT_PROBLEM = 1;
-/** The address of the service that `npm start` runs, unless it has other settings. */
+/** The default address of the service that `npm start` runs. */
 const LOCAL_SERVICE = "http://127.0.0.1:8080";
 const ADDRESS_QUESTION: Question = { name: "BASE_URL" };
 const WORKSPACE_QUESTIONS: readonly Question[] = [
@@ -31,7 +31,10 @@ export interface InitProgram<Table extends SettingTable> extends OwnSettings<Tab
   readonly init: BridgeInit<Table>;
 }
 
-/** Sets up a bridge: asks, checks the chat, creates or checks the workspace, and writes the settings file. */
+/**
+ * Sets up a bridge: asks for the settings, checks the chat, creates or checks the workspace, and writes the settings
+ * file.
+ */
 export class Init<Table extends SettingTable> {
   readonly #program: InitProgram<Table>;
   readonly #name: string;
@@ -56,7 +59,10 @@ export class Init<Table extends SettingTable> {
     this.#prompter = process.stdin.isTTY ? new Prompter(process.stdin, process.stdout) : undefined;
   }
 
-  /** Resolves to the exit code. Throws `SettingsError` if answers are missing or invalid, and `Interrupted`. */
+  /**
+   * Resolves to the exit code. Throws `SettingsError` if answers are missing or invalid, and `Interrupted` if the user
+   * interrupts.
+   */
   async run(): Promise<number> {
     try {
       if (!(await this.#mayWrite())) return EXIT_PROBLEM;
@@ -91,7 +97,7 @@ export class Init<Table extends SettingTable> {
     }
   }
 
-  /** Creates the workspace, and saves its secret before anything else can fail. */
+  /** Creates the workspace, and saves its secret at once, before a later step can fail. */
   async #finishWithNewWorkspace(cli: ServiceCli, chat: Answers, service: Answers): Promise<number> {
     say("\nThe workspace:");
     const name = this.#options.workspaceName ?? this.#name;
@@ -115,7 +121,10 @@ export class Init<Table extends SettingTable> {
     return this.#prompter.confirm(`${file} exists. Replace it? Its settings become the defaults.`, false);
   }
 
-  /** Resolves to the command that creates the workspace; undefined if the values of a workspace must be given. */
+  /**
+   * Resolves to the command that creates the workspace; undefined if the user must enter the values of an existing
+   * workspace.
+   */
   async #cli(): Promise<ServiceCli | undefined> {
     const has = (name: string): boolean =>
       [this.#given, this.#earlier].some(
@@ -152,16 +161,16 @@ export class Init<Table extends SettingTable> {
     return [chat, workspace];
   }
 
-  /** @param again the answers of an earlier round, about which the user is asked again */
+  /** @param again the answers of an earlier round, for which the user is asked again */
   #collectChat(again?: Answers): Promise<Answers> {
     return this.#collect(this.#program.init.questions, again);
   }
 
-  /** Asks for the address of the service in which a workspace is created, unless the address is known. */
+  /** Asks for the address of the service in which to create a workspace, unless the address is known. */
   #collectAddress({ baseUrl }: ServiceCli): Promise<Answers> {
     const isGiven = [this.#given, this.#earlier].some(({ BASE_URL: url }) => url !== undefined);
     if (baseUrl !== undefined && !isGiven) return Promise.resolve({ BASE_URL: baseUrl });
-    // Without a terminal, nobody would see that this default belongs to another service.
+    // Without a terminal, nobody would notice if this default belonged to another service.
     const standard = () => (this.#prompter === undefined ? undefined : LOCAL_SERVICE);
     return this.#collectWorkspace([{ ...ADDRESS_QUESTION, standard }]);
   }
@@ -179,7 +188,9 @@ export class Init<Table extends SettingTable> {
     });
   }
 
-  /** Resolves to the answers once the check finds no problem; undefined if the user cancels. */
+  /**
+   * Resolves to the answers when the check finds no problem or the problem is ignored; undefined if the user cancels.
+   */
   async #checked(
     first: Answers,
     {
@@ -212,7 +223,7 @@ export class Init<Table extends SettingTable> {
     return isGood;
   }
 
-  /** Returns the settings to write: the answers, and the given and earlier settings that no question is about. */
+  /** Returns the settings to write: the answers, and those given or earlier settings for which there is no question. */
   #all(chat: Answers, workspace: Answers, table = this.#table): Answers {
     const asked = [...this.#program.init.questions, ...WORKSPACE_QUESTIONS].map(({ name }) => name);
     const others = Object.entries({ ...this.#earlier, ...this.#given }).filter(([name]) => {

@@ -7,17 +7,17 @@ import { placeOfService } from "./service-place";
 
 /** The command `chat-bridge` of this checkout, with an operator's token. */
 export interface ServiceCli {
-  /** The address of core, for the user. */
+  /** The address of core, to show to the user. */
   readonly core: string;
-  /** The address of this service for bridges; undefined if it is not known. */
+  /** The address at which bridges reach this service; undefined if it is not known. */
   readonly baseUrl: string | undefined;
-  /** Resolves to the values of a new workspace. Rejects with the reason. */
+  /** Creates a workspace, and resolves to its values. Rejects with the reason. */
   createWorkspace(name: string): Promise<{ readonly id: string; readonly secret: string }>;
 }
 
 /**
  * Resolves to the command if this checkout contains it, a token is available, and core accepts the token. Otherwise,
- * tells where it looked, and resolves to undefined.
+ * tells the user where it looked, and resolves to undefined.
  *
  * @param root the folder of the checkout
  */

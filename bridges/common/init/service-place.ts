@@ -5,19 +5,19 @@ import { resolve } from "node:path";
 export interface ServicePlace {
   /** The address of core. */
   readonly core: string;
-  /** The address for bridges; undefined if nothing says which address belongs to this core. */
+  /** The address for bridges; undefined if it is not known which address belongs to this core. */
   readonly baseUrl: string | undefined;
   /** The file with the operator's token; undefined if the token is a variable. */
   readonly tokenFile: string | undefined;
 }
 
-/** The addresses of `npm start` without settings. */
+/** The default addresses of `npm start`. */
 const DEFAULT_CORE = "127.0.0.1:50051";
 const DEFAULT_BASE_URL = "http://127.0.0.1:8080";
 
 /**
- * Returns where the variables say that the service is. Without variables, this is the place that the last `npm start`
- * of the checkout `root` has kept in its data folder.
+ * Returns where to look for the service, according to the environment variables. Without variables, returns the
+ * addresses that the last `npm start` in the checkout `root` has stored in its data folder.
  */
 export function placeOfService(root: string, environment: NodeJS.Dict<string>): ServicePlace {
   const { CORE_TOKEN: token, CORE_TOKEN_FILE: file, CORE_ADDRESS: address, DATA_DIR: data } = environment;
@@ -28,7 +28,7 @@ export function placeOfService(root: string, environment: NodeJS.Dict<string>): 
   return { core, baseUrl: core === kept.core ? kept.edge : undefined, tokenFile };
 }
 
-/** Returns the addresses that `npm start` has kept in a file; undefined if the file contains none. */
+/** Returns the addresses that `npm start` has stored in a file; undefined if the file contains none. */
 function addressesIn(file: string): { readonly core: string; readonly edge: string } | undefined {
   if (!existsSync(file)) return undefined;
   try {
@@ -38,7 +38,7 @@ function addressesIn(file: string): { readonly core: string; readonly edge: stri
     const { core, edge } = addresses ?? {};
     return typeof core === "string" && typeof edge === "string" ? { core, edge } : undefined;
   } catch {
-    // A token file can also contain only the token.
+    // The file is not JSON: a token file can also contain only the token.
     return undefined;
   }
 }

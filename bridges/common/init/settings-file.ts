@@ -21,7 +21,10 @@ export async function writeSettingsFile(path: string, header: string, answers: A
   await replaceDurably(path, `${header}\n${lines.join("\n")}\n`);
 }
 
-/** Returns a value as `parseEnv` reads it back. Throws `SettingsError` if no notation exists. */
+/**
+ * Returns a value in quotes if necessary, so that `parseEnv` reads the same value. Throws `SettingsError` if this is
+ * impossible.
+ */
 export function quoted(name: string, value: string): string {
   if (PLAIN.test(value)) return value;
   const isOneLine = !/[\r\n]/.test(value);

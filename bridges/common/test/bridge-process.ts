@@ -10,10 +10,10 @@ const running = new Set<BridgeProcess>();
 afterAll(() => Promise.all([...running].map((each) => each.stop("SIGKILL"))));
 
 /**
- * Starts one of the bridges as a process, without waiting until it runs. The process is killed after the tests of the
- * file.
+ * Starts a bridge as a process, and does not wait until the bridge is ready. The process is killed after the tests of
+ * the file.
  *
- * @param settings environment of the process; the health listener uses any free port
+ * @param settings environment variables of the process; by default, the health listener uses a free port
  */
 export function startBridgeProcess(
   name: "irc" | "matrix" | "xmpp",

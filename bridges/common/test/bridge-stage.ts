@@ -7,7 +7,7 @@ import { startBridgeProcess, type BridgeProcess } from "./bridge-process";
 
 interface StageOptions {
   readonly chat: "irc" | "xmpp";
-  /** The folder in which the bridge gets its state folder. */
+  /** The folder in which the bridge's state folder is created. */
   readonly folder: string;
   /** The settings of the bridge, except those of the workspace. */
   readonly chatSettings: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { until } from "../../../test/harness/wait";
 
 const SCRIPTS = join(__dirname, "../..");
 
-/** Returns the variables with which `init` can create a workspace. */
+/** Returns the environment variables with which `init` can create a workspace. */
 export const operatorOf = (service: Pick<Service, "core" | "url">) => ({
   CORE_ADDRESS: `127.0.0.1:${service.core.port}`,
   CORE_TOKEN: TOKENS.operator,
@@ -59,7 +59,7 @@ export function startInitInTerminal(
 /** Returns a terminal's output without control sequences. */
 export const visible = (output: string): string => stripVTControlCharacters(output);
 
-/** Starts a bridge with the last line that `init` printed. */
+/** Starts a bridge with the command that `init` printed as its last line. */
 export function startPrinted(
   folder: string,
   init: Program,

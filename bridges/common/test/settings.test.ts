@@ -18,7 +18,7 @@ import {
 
 const folder = testFolder();
 
-/** Reads the settings of a table. Returns their values, or the faults. */
+/** Reads the settings that a table declares. Returns their values, or their faults. */
 function read(table: SettingTable, environment: Readonly<Record<string, string>>) {
   try {
     return readSettings(environment, (settings) =>
@@ -60,7 +60,7 @@ test.each([
 test.each([
   ["a line break at its end", "from a file\r\n"],
   ["a byte order mark at its beginning", "\uFEFFfrom a file\r\n"],
-])("if the file of a secret has %s, this is not part of the secret", (_what, text) => {
+])("the file of a secret can have %s, which the secret does not include", (_what, text) => {
   const path = join(folder, "secret");
   writeFileSync(path, text);
   const faults: string[] = [];

@@ -14,7 +14,7 @@ const ROOMS = [
 const textOf = (service: Partial<BridgeStatus>, here = "#games", rooms = ROOMS): string =>
   statusText({ program: "bridge 1.0.0", here, rooms, service: { ...CONNECTED, ...service } });
 
-test("the status says whether games work here and in how many rooms, and names no other room", () => {
+test("the status says whether games work in this room, and in how many rooms, but names no other room", () => {
   expect(textOf({})).toBe(
     "bridge 1.0.0. Games work here. Games work in 1 of 2 rooms of this bridge. The game service is connected.",
   );
@@ -26,7 +26,7 @@ test.each([
   ["the connection failed: connect ECONNREFUSED 10.1.2.3:8080", "has not answered", "does not answer"],
   ["the service answered with 401", "has rejected this bridge", "rejects this bridge"],
 ])(
-  "the status says since when the service is not connected, without its address: %s",
+  "the status says since when the service has been disconnected, but not the service's address: %s",
   (problem, why, now) => {
     const lastContactAt = new Date("2026-05-01T12:03:59Z");
     const lost = { isConnected: false, lastContactAt, problem };
@@ -40,13 +40,16 @@ test.each([
   },
 );
 
-test("the status says that messages for this room wait", () => {
+test("the status says that messages for this room are waiting", () => {
   const waiting = [{ channel: "#games", messages: 2, since: new Date(), problem: "muted" }];
   expect(textOf({ waiting })).toContain("Messages for this room wait, because the chat refuses them.");
   expect(textOf({ waiting }, "#other")).not.toContain("wait");
 });
 
-/** Sends commands through a bridge with a status command. Returns the reported and the answered texts. */
+/**
+ * Sends commands through a bridge that has a status command. Returns the commands that the bridge reported, and its
+ * answers.
+ */
 async function send(word: string, ...commands: readonly (readonly [user: string, text: string])[]) {
   const [reported, answered]: [string[], string[]] = [[], []];
   const kit = {
@@ -68,7 +71,7 @@ async function send(word: string, ...commands: readonly (readonly [user: string,
   return { reported, answered };
 }
 
-test("the bridge answers the status command itself, at most once in ten seconds to a member", async () => {
+test("the bridge answers the status command itself, at most once in ten seconds per member", async () => {
   const { reported, answered } = await send(
     "status",
     ["ann", "start"],
@@ -84,7 +87,7 @@ test("the bridge answers the status command itself, at most once in ten seconds 
   ]);
 });
 
-test("STATUS_COMMAND sets another word, and off reports the command to the service", async () => {
+test("STATUS_COMMAND changes the word of the status command, and off makes the bridge report that command to the service", async () => {
   expect(await send("zustand", ["ann", "status"], ["ann", "zustand"])).toMatchObject({
     reported: ["status"],
     answered: [expect.any(String) as string],

@@ -9,8 +9,8 @@ const NAME_MAX_BYTES = 64;
 const NAME_FORM = /^[#&+!][^\p{Cc} ,:]+$/u;
 
 /**
- * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel prefix gets "#". Throws
- * an `Error` whose message is the rest of a sentence that begins with "IRC_CHANNELS".
+ * Reads the entries of IRC_CHANNELS, e.g. "#games" or "#private key". A name without a channel prefix gets the prefix
+ * "#". Throws an `Error` whose message is the rest of a sentence that begins with "IRC_CHANNELS".
  */
 export function readChannels(entries: readonly string[]): readonly WantedChannel[] {
   return entries.map((entry) => {

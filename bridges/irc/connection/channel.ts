@@ -9,7 +9,7 @@ type State =
   | { readonly is: "joined" }
   /** The server refuses lines to the channel. */
   | { readonly is: "silent"; readonly problem: string; readonly timer: NodeJS.Timeout }
-  /** The next line shows whether the server still refuses lines. */
+  /** The next line that the bridge sends shows whether the server still refuses lines. */
   | { readonly is: "retrying"; readonly problem: string }
   | Out;
 
@@ -23,8 +23,9 @@ interface Out {
 }
 
 /**
- * A server can repeat a line, or answer a `JOIN` late. If the bridge fails before it joins a channel, e.g. because a
- * file cannot be written, the channel stays offline until the next connection.
+ * The states that can follow each state. A server can repeat a line, or answer a `JOIN` late. If the bridge fails
+ * before it joins a channel, e.g. because a file cannot be written, the channel stays offline until the next
+ * connection.
  */
 const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
   offline: ["joining", "joined", "out", "offline"],
@@ -98,22 +99,26 @@ export class Channel {
     return this.#failures;
   }
 
-  /** Why the channel does not show what games write; undefined if it does. */
+  /** Reason why the bridge cannot print the games' messages in the channel; undefined if it can. */
   get problem(): string | undefined {
     const state = this.#state;
     if ("problem" in state) return state.problem;
     return state.is === "joined" ? undefined : "the bridge has not joined the channel yet";
   }
 
-  /** Why the server refuses lines to the channel; undefined if it accepts them, or the bridge is not in the channel. */
+  /**
+   * Reason why the server refuses lines to the channel; undefined if it accepts lines, or if the bridge is not in the
+   * channel.
+   */
   get silence(): string | undefined {
     const state = this.#state;
     return state.is === "silent" || state.is === "retrying" ? state.problem : undefined;
   }
 
   /**
-   * Returns when lines can be sent. After a kick, the bridge is back within seconds, so lines wait. If the server
-   * rejects a `JOIN` or a line because of a mode or a ban, only an operator can change that, so lines do not wait.
+   * Returns when lines to the channel can be sent. After a kick, the bridge is back within seconds, so lines wait. If
+   * the server rejects a `JOIN` or a line because of a mode or a ban, only an operator can change that, so lines do not
+   * wait.
    */
   readiness(): Readiness {
     const state = this.#state;
@@ -147,7 +152,7 @@ export class Channel {
   /**
    * Called when the server rejects a `JOIN`.
    *
-   * @param isForNow whether the server may accept the next `JOIN` although no operator changes anything
+   * @param isForNow whether the server may accept the next `JOIN` even if no operator changes anything
    */
   rejected(reason: string, isForNow: boolean): void {
     if (this.#state.is === "joining") this.#failed(reason, !isForNow);
@@ -177,10 +182,10 @@ export class Channel {
     const { name } = this.wanted;
     const remedy = `give the bridge voice (/mode ${name} +v ${this.#parts.ownNick()}), or lift the ban`;
     this.#beSilent(`the server refuses the bridge's lines (${reason}): ${remedy}`);
-    // After a retry, nothing has changed, so the log has this line already.
+    // If the server also refuses the retry, nothing has changed, and the log already contains this line.
     if (is === "retrying") return;
     this.#parts.log.warn({ channel: name, reason }, `the bridge cannot write in a channel: ${remedy}`);
-    // The answer to this line says whether the channel is moderated.
+    // The answer to `MODE` says whether the channel is moderated.
     this.#parts.outbox.control(`MODE ${name}`);
     this.#parts.onSilent(this);
   }
@@ -195,7 +200,7 @@ export class Channel {
   /**
    * Called when the modes of the channel have changed.
    *
-   * @param isFreed whether the bridge has got voice, or the channel is no longer moderated
+   * @param isFreed whether the bridge has been given voice, or the channel is no longer moderated
    */
   modesChanged(isFreed: boolean): void {
     if (this.silence === undefined) return;

@@ -9,9 +9,12 @@ import type { Readiness } from "./post-queue";
 export interface ChannelsOptions {
   /** The channels in the settings. */
   readonly wanted: readonly WantedChannel[];
-  /** The channels of earlier invitations. A channel that is also in the settings is joined with its key. */
+  /**
+   * The channels of earlier invitations. If the settings also list a channel, the bridge joins it with the key in the
+   * settings.
+   */
   readonly invitedBefore: readonly WantedChannel[];
-  /** Returns whether the bridge accepts an invitation by this member, as a promise if the server must be asked. */
+  /** Returns whether the bridge accepts an invitation by this member; a promise if the bridge must ask the server. */
   mayInvite(nick: string): boolean | Promise<boolean>;
   readonly log: Logger;
   readonly outbox: Pick<Outbox, "control" | "wake">;
@@ -37,7 +40,9 @@ const REJECTIONS_FOR_NOW = new Set(["437", "480"]);
 const BANNED = "474";
 /** Modes that give a member voice, or a rank that includes voice. */
 const RANKS = new Set(["+v", "+h", "+o", "+a", "+q"]);
-/** Number of consecutive failures, in about a day, after which the bridge forgets a channel of an invitation. */
+/**
+ * Number of consecutive failures after which the bridge forgets a channel of an invitation: about a day of attempts.
+ */
 const FORGET_AFTER_FAILURES = 300;
 const KICK_TO_REMOVE =
   "removed from a channel of an invitation: the bridge returns only after another invitation";
@@ -151,7 +156,10 @@ export class Channels {
     return channel;
   }
 
-  /** A kick asks a bridge that was only invited to leave. A bridge that is configured for the channel rejoins. */
+  /**
+   * A kick from a channel to which the bridge was only invited is a request to leave. The bridge rejoins a channel that
+   * is in its settings.
+   */
   #removed(name: string, by: "kick" | "part"): void {
     const channel = this.#get(name);
     if (channel?.isInvited) this.#forget(channel, KICK_TO_REMOVE);
@@ -206,7 +214,9 @@ export class Channels {
   }
 }
 
-/** Returns whether a change of modes lets the bridge write: it has got a rank, or the channel is no longer moderated. */
+/**
+ * Returns whether a change of modes lets the bridge write: it was given a rank, or the channel is no longer moderated.
+ */
 function isFreedBy(modes: readonly Mode[] | undefined, isOwn: (nick: string) => boolean): boolean {
   return (modes ?? []).some(
     ({ mode, param }) => mode === "-m" || (RANKS.has(mode) && typeof param === "string" && isOwn(param)),

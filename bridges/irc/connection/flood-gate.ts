@@ -1,8 +1,8 @@
 export type FloodGate = ReturnType<typeof createFloodGate>;
 
 /**
- * Limits the rate of sent lines, because servers disconnect clients that send faster. A token bucket: `burst` lines may
- * be sent at once, and then one line per `everyMs`.
+ * Limits the rate of sent lines, because servers disconnect clients that send too fast. A token bucket: `burst` lines
+ * may be sent at once, and then one line per `everyMs`.
  *
  * @param now milliseconds of a monotonic clock
  */
@@ -26,12 +26,13 @@ export function createFloodGate(burst: number, everyMs: number, now = () => perf
   }
   return {
     /**
-     * Returns whether a line may be sent now. If so, counts the line. The line leaves `reserve` tokens for other lines,
-     * or all tokens but one if the burst is smaller.
+     * Returns whether a line may be sent now. If so, counts the line. At least `reserve` tokens then remain for other
+     * lines, or all tokens but one if the burst is smaller.
      */
     tryTake: (reserve = 0): boolean => take(least(reserve)),
     /**
-     * Works like `tryTake`, but can borrow one token when none is left. After a loan, the next line must wait longer.
+     * Works like `tryTake`, but can borrow one token when none is left. After borrowing, the next line must wait
+     * longer.
      */
     tryBorrow: (): boolean => take(0),
     /** Returns the milliseconds until a line may be sent. */

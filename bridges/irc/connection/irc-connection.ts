@@ -47,12 +47,12 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 300_000;
 /**
- * Milliseconds after which a connection counts as stable. When a stable connection is lost, the first wait is
- * `FIRST_WAIT_MS`.
+ * Milliseconds after which a connection counts as stable. After losing a stable connection, the bridge waits only
+ * `FIRST_WAIT_MS` before it reconnects.
  */
 const STABLE_AFTER_MS = 60_000;
 const REGAIN_EVERY_MS = 60_000;
-/** Numeric replies that reject a nick and for which irc-framework emits no event of its own. */
+/** Numeric replies that reject a nick, but for which irc-framework emits no event. */
 const NICK_REJECTED = new Set(["436", "437"]);
 /** Numeric replies that follow the server's list of parameters: the message of the day has ended, or does not exist. */
 const READY = new Set(["376", "422"]);

@@ -1,6 +1,6 @@
 import type { IrcSession } from "./irc-connection";
 
-/** Maximum bytes of a line of the protocol, without its two bytes at the end. */
+/** Maximum bytes of a line of the protocol, without the line break of two bytes. */
 const LINE_MAX_BYTES = 510;
 /** Maximum bytes of a text. A server can give the bridge a longer host name at any time, so some bytes stay free. */
 const TEXT_MAX_BYTES = 400;
@@ -12,8 +12,8 @@ const HOST_MAX_BYTES = 63;
 const TEXT_LEAST_BYTES = 64;
 
 /**
- * The room for text in a line. The server puts `:nick!user@host ` before each line of the bridge, and cuts longer lines
- * for the members. The bridge learns this prefix from its own `JOIN`.
+ * The room for text in a line. The server puts `:nick!user@host ` before each line of the bridge, and cuts off the end
+ * if the line becomes too long. The bridge learns this prefix from its own `JOIN`.
  */
 export class LineRoom {
   #prefixBytes = prefixBytes(NICK_MAX_BYTES, USER_MAX_BYTES, HOST_MAX_BYTES);
@@ -23,7 +23,7 @@ export class LineRoom {
     this.#prefixBytes = prefixBytes(NICK_MAX_BYTES, USER_MAX_BYTES, HOST_MAX_BYTES);
     client.on("join", ({ nick, ident, hostname }) => {
       if (!isOwn(nick) || !ident || !hostname) return;
-      // The bridge can change its nick at any time, e.g. when its own nick becomes available.
+      // The bridge can change its nick at any time, e.g. when the configured nick becomes available.
       const nickBytes = Math.max(NICK_MAX_BYTES, Buffer.byteLength(nick));
       this.#prefixBytes = prefixBytes(nickBytes, Buffer.byteLength(ident), Buffer.byteLength(hostname));
     });
@@ -34,7 +34,7 @@ export class LineRoom {
     });
   }
 
-  /** Returns the maximum bytes of the text of a line. */
+  /** Returns the maximum bytes of a line's text. */
   bytesFor(command: "PRIVMSG" | "NOTICE", target: string): number {
     const room = LINE_MAX_BYTES - this.#prefixBytes - Buffer.byteLength(`${command} ${target} :`);
     return Math.max(TEXT_LEAST_BYTES, Math.min(TEXT_MAX_BYTES, room));

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Members } from "../state/members";
 
-/** Milliseconds after which the server may be asked for an inviter's account again: a request takes the place of a line. */
+/** Minimum milliseconds between two requests for the same inviter's account, because each request delays a line. */
 const ASK_GAP_MS = 30_000;
 const ASKED_MAX = 1_000;
 
@@ -14,7 +14,7 @@ interface InviteParts {
 
 /**
  * Returns a function that tells whether a member may invite the bridge, according to the entries of IRC_ALLOW_INVITES.
- * The function asks the server for the member's account if the answer depends on it, once in 30 seconds.
+ * If the answer depends on the member's account, the function asks the server, at most once in 30 seconds per member.
  */
 export function inviteRule(allowed: readonly string[], { members, lower, lookUp }: InviteParts) {
   const asked = new LRUCache<string, true>({
@@ -28,7 +28,7 @@ export function inviteRule(allowed: readonly string[], { members, lower, lookUp 
     const isAllowed = (): boolean => entries.includes(members.identityOf(nick).id);
     const needsAccount = entries.some((entry) => entry.startsWith("account:"));
     if (!needsAccount || !members.isUnknown(nick)) return isAllowed();
-    // Another person may have taken over the nick, and the server may not answer.
+    // Another person may have taken over the nick. If the server does not answer, the old account must not count.
     members.forgetAccount(nick);
     if (asked.has(lower(nick))) return isAllowed();
     asked.set(lower(nick), true);

@@ -43,8 +43,8 @@ export function readWhox({ command, params }: ServerLine, members: Members): voi
 }
 
 /**
- * Returns a function that asks for the account of a member with `WHOIS`. Resolves when the server has answered, or
- * after 3 seconds. Several calls for a member share one request.
+ * Returns a function that asks for the account of a member with `WHOIS`. The function resolves when the server has
+ * answered, or after 3 seconds. Concurrent calls for a member share one request.
  */
 export function accountLookup({ client, lower }: IrcSession, members: Members, outbox: Controls) {
   const pending = new LRUCache<string, { promise: Promise<void>; resolve: () => void }>({ max: PENDING_MAX });

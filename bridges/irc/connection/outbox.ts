@@ -18,7 +18,7 @@ export interface OutboxParts {
 /** When this many posts are pending, the outbox drops hints to members. */
 const POSTS_MAX_FOR_HINTS = 20;
 const CONTROLS_MAX = 200;
-/** Number of lines of the burst that notices leave for the lines that the whole channel sees. */
+/** Number of lines of the burst that notices must leave free for lines that the whole channel sees. */
 const NOTICE_RESERVE = 2;
 /** Maximum number of lines that are sent but not yet confirmed. */
 const UNCONFIRMED_MAX = 40;
@@ -27,7 +27,7 @@ const PING_AFTER_LINES = 6;
 /** Milliseconds within which an echo should arrive. If no echo arrives, the bridge sends a `PING`. */
 const ECHO_WITHIN_MS = 2_000;
 
-/** A line that can be sent when the flood gate has `reserve` more tokens than it takes. */
+/** A line that is sent only if the flood gate keeps at least `reserve` tokens for other lines. */
 interface Step {
   readonly reserve: number;
   run(): void;
@@ -68,7 +68,7 @@ export class Outbox {
     return done;
   }
 
-  /** Drops the lines of a post that are not sent, because a newer event has replaced them. */
+  /** Drops the unsent lines of a post, because a newer event has replaced them. */
   cancel(id: string): void {
     this.#posts.cancel(id);
     this.wake();
@@ -149,7 +149,10 @@ export class Outbox {
     }
   }
 
-  /** Returns the next step, the milliseconds to wait before it, or undefined if the outbox must wait for an event. */
+  /**
+   * Returns the next step, or the milliseconds to wait before the next step. Returns undefined if the outbox must wait
+   * for an event.
+   */
   #nextStep(hasEcho: boolean): Step | number | undefined {
     const ping: Step = { reserve: 0, run: () => this.#ping() };
     if (this.#controls.length > 0) {

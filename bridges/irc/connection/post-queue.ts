@@ -13,9 +13,9 @@ export interface Post {
   /** A nick or a channel, in the server's lower case. */
   readonly target: string;
   readonly lines: readonly string[];
-  /** Maximum bytes of a line when the message was divided into lines, for the journal. */
+  /** Maximum bytes per line with which the message was divided into lines. The journal stores this number. */
   readonly lineBytes?: number | undefined;
-  /** Whether the lines go before the lines of other targets, e.g. because they are a question. */
+  /** Whether the lines are sent before the lines to other targets, e.g. because they are a question. */
   readonly isUrgent?: boolean;
   /**
    * Time after which the outbox must not start to send the post, ms since the epoch; null if the post never expires.
@@ -65,7 +65,7 @@ export const RETRY_MS = 10_000;
 const REJOIN_RETRY_MS = 3_000;
 /** Maximum number of posts. With posts of 100 lines, the largest that the settings allow, the lines take 20 MB. */
 const POSTS_MAX = 500;
-/** Shares of `POSTS_MAX`: of one target, and of all notices together. */
+/** Maximum number of posts to one target, and of notices to all targets together. */
 const POSTS_PER_TARGET_MAX = 100;
 const NOTICES_MAX = 300;
 /** Number of lines after which another target of the same rank is served. */
@@ -73,8 +73,8 @@ const LINES_PER_TURN = 3;
 const TURNS_MAX = 1_000;
 
 /**
- * The posts that are not done. The posts to one target are sent in the order in which they were added. Targets with an
- * urgent post come first, then other targets, and notices last. Targets of the same rank take turns.
+ * The posts that are not done yet. The posts to one target are sent in the order in which they were added. Targets with
+ * an urgent post come first, then other targets, and notices last. Targets of the same rank take turns.
  */
 export class PostQueue {
   readonly #posts = new Map<string, QueuedPost>();
@@ -129,7 +129,7 @@ export class PostQueue {
     post.settle(error);
   }
 
-  /** Drops the lines of a post that are not sent. The promise of the post then rejects with `Canceled`. */
+  /** Drops the unsent lines of a post. The promise of the post then rejects with `Canceled`. */
   cancel(id: string): void {
     const post = this.#posts.get(id);
     if (post === undefined) return;
@@ -144,7 +144,7 @@ export class PostQueue {
     if (post.confirmed >= post.lines.length) this.settle(post);
   }
 
-  /** Returns the post whose next line is the next to send. Rejects posts that cannot be sent. */
+  /** Returns the post whose next line must be sent first. Rejects posts that cannot be sent. */
   next(): QueuedPost | undefined {
     const [best] = this.#lanes().toSorted(
       (a, b) => a.rank - b.rank || this.#lastTurnOf(a) - this.#lastTurnOf(b),
@@ -161,7 +161,7 @@ export class PostQueue {
     this.#turns.set(key, this.#turn.number);
   }
 
-  /** Returns the number of a target's last turn; 0 if it has had none, and -1 if its turn goes on. */
+  /** Returns the number of a target's last turn; 0 before its first turn, and -1 during its turn. */
   #lastTurnOf({ key, first }: Lane): number {
     const goesOn = this.#turn.key === key && this.#turn.lines < LINES_PER_TURN && first.next > 0;
     return goesOn ? -1 : (this.#turns.get(key) ?? 0);
@@ -176,7 +176,7 @@ export class PostQueue {
       if (post.next >= post.lines.length || waiting.has(key)) continue;
       const rank = rankOf(post);
       const lane = lanes.get(key);
-      // The lines of one target stay in order, so an urgent post also hurries the posts before it.
+      // The lines of one target stay in order, so an urgent post also makes the earlier posts to its target urgent.
       if (lane !== undefined) lane.rank = Math.min(lane.rank, rank);
       else if (this.#canSend(post)) lanes.set(key, { key, first: post, rank });
       else if (this.#posts.has(post.id)) waiting.add(key);

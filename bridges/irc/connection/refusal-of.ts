@@ -20,8 +20,9 @@ export interface Refusal {
 }
 
 /**
- * Returns what a reply to a line that was not delivered says; undefined for other lines. The error is `ChannelUnable`
- * if the server forbids lines to a channel, `CannotShow` if lines do not reach a member, and `RetryLater` otherwise.
+ * Returns the target, the error and the reason of a reply that refuses a line; undefined for other replies. The error
+ * is `ChannelUnable` if the server forbids lines to a channel, `CannotShow` if lines do not reach a member, and
+ * `RetryLater` otherwise.
  */
 export function refusalOf(
   { command, params }: ServerLine,

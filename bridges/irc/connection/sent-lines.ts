@@ -1,4 +1,4 @@
-/** A line that was sent, and that the server has not confirmed. */
+/** A sent line that the server has not confirmed yet. */
 interface SentLine<Post> {
   readonly post: Post;
   readonly target: string;
@@ -35,7 +35,7 @@ export class SentLines<Post> {
     return ping;
   }
 
-  /** Returns, for each line that the answer to a `PING` confirms, the post of the line. */
+  /** Returns the post of each line that the answer to a `PING` confirms. */
   ponged(token: string): readonly Post[] {
     const at = this.#entries.findIndex((entry) => "ping" in entry && entry.ping === token);
     return this.#entries

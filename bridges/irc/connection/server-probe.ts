@@ -10,24 +10,24 @@ const MOTD_ENDS = new Set(["376", "422"]);
 /** Numeric replies that reject a nick. */
 export const NICK_REJECTED = { inUse: "433", invalid: "432", collision: "436", unavailable: "437" } as const;
 const NICK_REJECTIONS = new Set<string>(Object.values(NICK_REJECTED));
-/** Numeric replies: a part of the list of members, the end of that list, and the modes of a channel. */
+/** Numeric replies that contain a part of the list of members, the end of this list, and the modes of a channel. */
 const [NAMES, NAMES_END, MODES] = ["353", "366", "324"];
 /** Prefixes of members who may speak in a moderated channel. */
 const MAY_SPEAK = /^[~&@%+]/;
 
-/** The rejection of a nick: the numeric reply, and the server's words. */
+/** The rejection of a nick: the numeric reply, and the server's explanation. */
 export interface NickRejection {
   readonly command: string;
   readonly reason: string;
 }
 
-/** A single connection to a server, which finds out what the bridge may do there. */
+/** A single connection that finds out what the bridge may do on a server. */
 export class ServerProbe {
   readonly #settings: IrcSettings;
   readonly #client = new Client();
   /** Reason that the server gave before it closed the connection. */
   #reason: string | undefined;
-  /** Takes the next lines of the server. */
+  /** Receives the next lines of the server. */
   #reader: { take(line: ServerLine): void; fail(error: Error): void } | undefined;
 
   constructor(settings: IrcSettings) {
@@ -69,7 +69,10 @@ export class ServerProbe {
     return rejection;
   }
 
-  /** Joins a channel. Resolves to the rejection, or to whether the bridge may speak even if the channel is moderated. */
+  /**
+   * Joins a channel. Resolves to the rejection, or to whether the bridge may speak in the channel even if it is
+   * moderated.
+   */
   join({
     name,
     key,

@@ -8,7 +8,7 @@ import type { Transport } from "irc-framework";
 export interface SocketOptions {
   readonly host: string;
   readonly port: number;
-  /** Options of TLS; undefined for a connection without encryption. */
+  /** TLS options; undefined for a connection without encryption. */
   readonly tls:
     | { readonly ca?: Buffer | undefined; readonly cert?: Buffer; readonly key?: Buffer }
     | undefined;

@@ -23,9 +23,9 @@ export interface ChannelChatOptions {
 }
 
 /**
- * Prints messages, and holds the newest messages of channels in which the bridge cannot write. A game in such a channel
- * goes on. When the bridge can write again, it prints the current state of the game as a whole. Until then, the service
- * gets no errors, so nothing is retried, and other channels do not wait.
+ * Prints messages, and holds the newest messages of channels in which the bridge cannot write. The games in these
+ * channels continue. When the bridge can write again, it prints the current state of the game as a whole. Until then,
+ * the bridge reports no errors to the service, so the service retries nothing, and other channels do not wait.
  */
 export class ChannelChat implements BridgeChat {
   readonly #options: ChannelChatOptions;
@@ -61,12 +61,12 @@ export class ChannelChat implements BridgeChat {
     return this.#options.printer.ephemeral(event);
   }
 
-  /** Returns the last replacement of choices in a channel, if it was a moment ago. */
+  /** Returns the last replacement of choices in a channel; undefined if it is not recent. */
   justClosed(channel: string): Closing | undefined {
     return this.#closings.just(channel);
   }
 
-  /** Whether members do not see the newest version of a message, because the bridge could not print it. */
+  /** Whether the bridge could not print the newest version of a message, so that members do not see it. */
   isHeld(shown: { readonly messageId: string; readonly channel: string }): boolean {
     return this.#held.isHeld(shown);
   }
@@ -78,7 +78,7 @@ export class ChannelChat implements BridgeChat {
     if (dropped === undefined) return;
     const { id: eventId, channel, message, sequence, expiresAt } = event;
     log.debug({ eventId, channel }, "holding a message, because the bridge cannot write in its channel");
-    // Members may have seen the first lines, but long ago.
+    // Members may have seen the first lines long ago, so the bridge prints all lines again.
     journal.noteSent(eventId, 0);
     journal.noteUnprinted(message.id, { eventId, sequence, expiresAt });
     this.#drop(dropped);

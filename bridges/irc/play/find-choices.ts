@@ -5,7 +5,7 @@ import { choicesOf } from "../text/choices-line";
 /** The fields of a message that are needed to read answers. */
 export type SentMessage = Pick<ShownMessage, "messageId" | "channel" | "user" | "message" | "chatMessageIds">;
 
-/** Looks up the messages of a channel, and what members see of them. */
+/** Looks up the messages of a channel, and whether members see them. */
 export interface ShownView {
   /** The messages of a channel, the most recently updated first. */
   shownIn(channel: string): readonly SentMessage[];
@@ -15,20 +15,20 @@ export interface ShownView {
   isHidden(shown: SentMessage): boolean;
   /** Whether choices will be printed soon in a channel. */
   areChoicesComing(channel: string): boolean;
-  /** The last replacement of choices in a channel, if it was a moment ago. */
+  /** The last replacement of choices in a channel; undefined if it is not recent. */
   justClosed(channel: string): Closing | undefined;
 }
 
-/** A newer version of a message replaces the choices that members see. */
+/** A newer version of a message, which has replaced the choices that members saw. */
 export interface Closing {
   readonly messageId: string;
   /** Time at which the newer version arrived, ms since the epoch. */
   readonly atMs: number;
-  /** End of the moment in which members may not have noticed the newer version, ms since the epoch. */
+  /** Time until which members may not have noticed the newer version, ms since the epoch. */
   readonly untilMs: number;
 }
 
-/** What a typed number means: a choice of a message, no choice because of the time, or nothing. */
+/** The meaning of a typed number: a choice of a message, a number that cannot be a choice now, or nothing. */
 export type NumberMeaning =
   | { readonly type: "choice"; readonly shown: SentMessage }
   /** The member typed the number before the bridge printed the choices. */
@@ -85,8 +85,8 @@ function isSeenAfter({ messageId, atMs }: Closing, shown: SentMessage, view: Sho
 
 /**
  * Returns whether text that a member types can answer a prompt. The prompt must be one of the newest messages for the
- * whole channel, or the newest message for only this member. `number` is the text as a number, if it is one: a choice of
- * a newer message is not an answer to the prompt.
+ * whole channel, or the newest message for only this member. `number` is the text as a number, if the text is a number.
+ * A number that is a choice of a newer message does not answer the prompt.
  */
 export function isPromptWaiting(
   view: ShownView,
@@ -114,7 +114,7 @@ function promptsFor(
   const visible = visibleTo(view, channel, userId);
   const newest = (isOwn: boolean, most: number) =>
     visible.filter(({ user }) => (user !== null) === isOwn).slice(0, most);
-  // A message for one member cannot be updated, so a later one ends its wait.
+  // A message for one member cannot be updated, so it waits only until the next message for this member.
   return [...newest(true, 1), ...newest(false, among)].filter(({ message }) => message.awaitsReply);
 }
 
@@ -133,7 +133,7 @@ export function isPromptNewest(view: ShownView, userId: string): boolean {
   return newest?.message.awaitsReply === true;
 }
 
-/** Returns whether a message of a direct conversation waits for an answer: for text, or for a choice. */
+/** Returns whether a message of a direct conversation waits for an answer: a text or a choice. */
 export function isTalking(view: ShownView, userId: string): boolean {
   return view
     .shownIn(dmChannel(userId))

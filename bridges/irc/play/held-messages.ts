@@ -5,18 +5,20 @@ export type HeldEvent = Pick<MessageCreate, "id" | "sequence" | "expiresAt" | "m
 
 interface Held {
   readonly event: HeldEvent;
-  /** How often the channel has refused the event. */
+  /** Number of times that the channel has refused the event. */
   readonly refusals: number;
 }
 
-/** Number of messages that are held for a channel. When the bridge can write again, members need only the newest. */
+/**
+ * Maximum number of held messages per channel. When the bridge can write again, members need only the newest messages.
+ */
 const HELD_PER_CHANNEL = 3;
 const CHANNELS_MAX = 1_000;
 /** Number of refusals after which a message is dropped: the server may object to the text, and not to the bridge. */
 const REFUSALS_MAX = 10;
 
 /**
- * The newest messages of the channels in which the bridge cannot write. Of each message, only the newest version is
+ * The newest messages of the channels in which the bridge cannot write. Only the newest version of each message is
  * held.
  */
 export class HeldMessages {
@@ -24,8 +26,8 @@ export class HeldMessages {
   readonly #channels = new Map<string, Map<string, Held>>();
 
   /**
-   * Holds a version of a message. Returns the ids of the messages that are dropped because of this; the version itself
-   * is among them if it was refused too often. Returns undefined if a newer version is already held.
+   * Holds a version of a message. Returns the ids of the messages that are dropped as a result. If the channel has
+   * refused the version too often, its message is dropped. Returns undefined if a newer version is already held.
    */
   hold(event: HeldEvent): readonly string[] | undefined {
     const messages = this.#channels.get(event.channel) ?? new Map<string, Held>();
@@ -41,7 +43,7 @@ export class HeldMessages {
     return [...this.#excess(messages), ...this.#excessChannel()];
   }
 
-  /** Whether members do not see the newest version of a message. */
+  /** Whether the newest version of a message is held, so that members do not see it. */
   isHeld({ messageId, channel }: { readonly messageId: string; readonly channel: string }): boolean {
     return this.#channels.get(channel)?.has(messageId) === true;
   }

@@ -15,7 +15,7 @@ export interface HintsOptions {
 
 const HINT_EXPIRES_MS = 30_000;
 
-/** The notices of the bridge itself, each to one member. */
+/** Sends the bridge's own notices, each to one member. */
 export class Hints {
   readonly #options: HintsOptions;
 

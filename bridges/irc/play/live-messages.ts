@@ -8,7 +8,7 @@ import { choicesOf } from "../text/choices-line";
 import type { Part } from "../text/message-parts";
 import { WaitingUpdates } from "./waiting-updates";
 
-/** The fields of an update that printing needs. */
+/** The fields of an update that are needed to print it. */
 export type Update = Pick<MessageUpdate, "id" | "sequence" | "expiresAt" | "channel" | "message">;
 
 export interface LiveMessagesOptions {
@@ -16,11 +16,11 @@ export interface LiveMessagesOptions {
   /** Minimum milliseconds between two prints of a message that does not start a phase. */
   readonly gapMs: number;
   partsOf(message: Message): readonly Part[];
-  /** Prints some parts of a message. Resolves when they are printed, and notes this in the journal. */
+  /** Prints some parts of a message. Resolves when the parts are printed, and the journal notes this. */
   print(update: Update, parts: readonly Part[]): Promise<void>;
-  /** Drops the lines of an event that are not sent. `print` then rejects with `Canceled`. */
+  /** Drops the unsent lines of an event. `print` then rejects with `Canceled`. */
   cancel(eventId: string): void;
-  /** Called with an update of a channel in which the bridge cannot write now. */
+  /** Called with an update for a channel in which the bridge cannot write now. */
   hold(update: Update): void;
   readonly log: Logger;
 }
@@ -28,7 +28,7 @@ export interface LiveMessagesOptions {
 /** A message whose update is being printed. */
 interface Job {
   readonly update: Update;
-  /** Newer updates, which are printed afterwards, oldest first. */
+  /** Newer updates of the message, which are printed afterwards, oldest first. */
   readonly next: Update[];
 }
 
@@ -40,7 +40,7 @@ const NEXT_MAX = 4;
  * the updates of a message one at a time, because each print depends on what was printed before.
  *
  * A newer update replaces an update that is not printed yet: the lines of a question are dropped when its answer arrives.
- * Only results are always printed, e.g. an answer when the next question arrives.
+ * Only results are always printed, e.g. an answer is printed even if the next question has arrived.
  *
  *     idle ──put()──▶ printing ──printed, refused or canceled──▶ printing the next update, or idle
  *      │   ▲
@@ -62,7 +62,7 @@ export class LiveMessages {
     if (job === undefined) return this.#begin(update);
     const last = job.next.at(-1) ?? job.update;
     const decision = this.#decide(message, printedOf(last.message, this.#partsOf(last), Date.now()));
-    // Only a count has changed, so the lines that are being printed are still right.
+    // Only a count has changed, so the lines that are being printed are still correct.
     if (decision.type === "nothing") return this.#noteWaiting(update, last.id);
 
     if (job.next.length > 0 && !isResult(last.message)) job.next.pop();
@@ -84,14 +84,14 @@ export class LiveMessages {
     }
   }
 
-  /** Whether an update with choices in a channel waits for an older update of its message. */
+  /** Whether an update with choices in a channel waits until an older update of the same message is printed. */
   areChoicesNext(channel: string): boolean {
     return [...this.#jobs.values()].some(({ next }) =>
       next.some((each) => each.channel === channel && choicesOf(each.message.buttons).length > 0),
     );
   }
 
-  /** Stops all waits. The next run prints the updates that are still waiting. */
+  /** Stops all waits. The next run of the bridge prints the updates that are still waiting. */
   close(): void {
     this.#waiting.close();
   }
@@ -140,7 +140,7 @@ export class LiveMessages {
     this.#waiting.put(update, ms);
   }
 
-  /** Notes that the next run must print an update. The journal counts its lines under `eventId`. */
+  /** Notes that the next run must print an update. The journal counts the lines of the update under `eventId`. */
   #noteWaiting({ id, message, sequence, expiresAt }: Update, eventId = id): void {
     this.#options.journal.noteWaiting(message.id, { eventId, sequence, expiresAt });
   }

@@ -18,7 +18,7 @@ export interface MemberTextsOptions {
   report(line: TypedLine): Promise<void>;
 }
 
-/** Milliseconds after which a line is ignored, because bouncers and servers replay old lines. */
+/** Age in milliseconds above which a line is ignored, because bouncers and servers replay old lines. */
 const STALE_MS = 300_000;
 
 /** Reads what members type, looks up their accounts, and reports the lines to the service. */

@@ -38,16 +38,16 @@ export interface MessagePrinterOptions {
   nickOf(userId: string): string;
   /** Returns a message as the kit has saved it. */
   shown(messageId: string): ShownMessage | undefined;
-  /** Whether the kit has saved the message as the event with this sequence shows it, or a later version. */
+  /** Whether the kit has saved the version of the message from the event with this sequence, or a later version. */
   isSaved(messageId: string, sequence: number): boolean;
-  /** Called with an update of a channel in which the bridge cannot write now. */
+  /** Called with an update for a channel in which the bridge cannot write now. */
   hold?(update: Update): void;
-  /** Called when all lines of a message for a whole channel are printed. */
+  /** Called when all lines of a message that the whole channel sees are printed. */
   onPrinted?(update: Update): void;
   readonly log: Logger;
 }
 
-/** The fields of an event that printing needs. */
+/** The fields of an event that are needed to print it. */
 type Printable = Pick<MessageCreate, "id" | "sequence" | "expiresAt" | "message">;
 
 /**
@@ -69,7 +69,7 @@ interface Printing {
 }
 
 const DM = "dm:";
-/** Milliseconds after which the bridge no longer waits until the kit has saved a message. */
+/** Maximum milliseconds for which the bridge waits until the kit has saved a message. */
 const SAVED_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
@@ -107,9 +107,10 @@ export class MessagePrinter implements BridgeChat {
     return event.message.id;
   }
 
-  /** Resolves without an id if the notice is overtaken, and therefore not printed. */
+  /** Resolves to undefined if a newer event has overtaken the notice, which is then not printed. */
   async ephemeral({ channel, user, ...event }: MessageEphemeral): Promise<string | undefined> {
-    // Often the same page contains the update that overtakes the notice. The kit passes it in this turn of the event loop.
+    // Often, the page with the notice also contains the update that overtakes it. The kit passes this update in the
+    // same turn of the event loop.
     await nextTurn();
     if (this.#receipts.isOvertaken(event)) return undefined;
     this.#receipts.add(event);
@@ -126,7 +127,7 @@ export class MessagePrinter implements BridgeChat {
 
   /**
    * Resolves when the update is noted in the journal, and does not wait until the update is printed. The kit passes the
-   * next update of the message only after that, and the next update can replace this one.
+   * message's next update, which can replace this one, only after this promise has resolved.
    */
   async update(event: Update): Promise<void> {
     for (const eventId of this.#receipts.overtakenBy(event)) this.#options.outbox.cancel(eventId);
@@ -134,8 +135,8 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Returns the messages that members see differently from the kit's list, newest first. The kit lists a new message late,
-   * and an update before its lines are sent.
+   * Returns the messages for which the kit's list differs from what members see, newest first. The kit lists a new
+   * message late, and lists an update before the lines of the update are sent.
    */
   sent(): readonly SentMessage[] {
     return [...this.#printing.values()].flatMap((each) => this.#visible(each) ?? []).toReversed();
@@ -161,7 +162,7 @@ export class MessagePrinter implements BridgeChat {
     this.#live.resume(shown);
   }
 
-  /** Stops all waits. The next run prints the updates that are still waiting. */
+  /** Stops all waits. The next run of the bridge prints the updates that are still waiting. */
   close(): void {
     this.#live.close();
   }
@@ -175,7 +176,7 @@ export class MessagePrinter implements BridgeChat {
     const { id, sequence, message, expiresAt } = event;
     const command = place.user === null ? "PRIVMSG" : "NOTICE";
     const target = this.#targetOf(place.user === null ? place.channel : `${DM}${place.user}`);
-    // After a restart, the lines must be the same as before: the journal has only the number of sent lines.
+    // After a restart, the lines must be the same as before, because the journal stores only the number of sent lines.
     const lineBytes = journal.lineBytesOf(id) ?? room.bytesFor(command, target);
     const prefix = place.user === null || isDirect(place) ? "" : noticePrefix(place.channel);
     const maxBytes = lineBytes - Buffer.byteLength(prefix);
@@ -185,7 +186,7 @@ export class MessagePrinter implements BridgeChat {
     const done = outbox.post(post);
     const shown = { ...place, messageId: message.id, message, chatMessageIds: [message.id] };
     const printing = { shown, eventId: id, sequence, lines: lines.length, before, done };
-    // The map is in order of printing, so an earlier entry of the message must not keep its position.
+    // The map is in order of printing, so the message must move to the end of the map.
     this.#printing.delete(message.id);
     this.#printing.set(message.id, printing);
     try {
@@ -235,8 +236,8 @@ export class MessagePrinter implements BridgeChat {
   }
 
   /**
-   * Returns the target of a line: a channel, or the nick of a member. Throws `CannotShow` for anything else: a game
-   * could otherwise write as the bridge to any nick, e.g. to the services of the network.
+   * Returns the target of a line: a channel, or the nick of a member. Throws `CannotShow` for anything else. Otherwise,
+   * a game could write to any nick as the bridge, e.g. to the services of the network.
    */
   #targetOf(channel: string): string {
     if (channel.startsWith(DM)) return this.#options.nickOf(channel.slice(DM.length));

@@ -4,7 +4,7 @@ import { choicesDigest, isOpen } from "../print/what-to-print";
 
 type Versioned = Pick<MessageEphemeral, "sequence" | "message">;
 
-/** The choices of a message, and the sequence of the event that changed them last. */
+/** The choices of a message, and the sequence of the event that last changed them. */
 interface Choices {
   readonly digest: string;
   /** Undefined if the choices have not changed since the bridge started. */
@@ -14,13 +14,13 @@ interface Choices {
 const MESSAGES_MAX = 2_000;
 
 /**
- * Decides which notices to members are overtaken. A notice about a message, e.g. "Locked in", is useless after the
- * choices of this message have changed: the members then see the answer. The field `about` of the data names the message.
- * A notice that members can answer is never overtaken.
+ * Decides which notices to members are overtaken by newer events. A notice about a message, e.g. "Locked in", is
+ * useless after the choices of this message have changed: the members then see the answer. The field `about` of the
+ * notice's data contains the message's id. A notice that members can answer is never overtaken.
  */
 export class Receipts {
   readonly #choices = new LRUCache<string, Choices>({ max: MESSAGES_MAX });
-  /** The notices that are being sent. Keyed by the id of the event; the outbox limits their number. */
+  /** The notices that are being sent. Keyed by the id of the event. The outbox limits the number of notices. */
   readonly #pending = new Map<string, { readonly about: string; readonly sequence: number }>();
 
   /** Notes a version of a message. Returns the ids of the pending notices that this version overtakes. */
@@ -35,7 +35,7 @@ export class Receipts {
       .map(([eventId]) => eventId);
   }
 
-  /** Returns whether a newer version of the message that a notice is about has overtaken the notice. */
+  /** Returns whether a notice is overtaken, because the choices of the message that it is about have changed since. */
   isOvertaken({ sequence, message }: Versioned): boolean {
     const about = aboutOf(message);
     const changedBy = about === undefined ? undefined : this.#choices.get(about)?.changedBy;

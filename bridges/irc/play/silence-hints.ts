@@ -11,7 +11,7 @@ export interface SilenceHintsOptions {
 
 const CHANNELS_MAX = 1_000;
 const MEMBERS_MAX = 1_000;
-/** Milliseconds for which a member who has typed something waits for an answer. */
+/** Milliseconds for which a member who has typed a command or a choice expects an answer. */
 const WAITS_MS = 60_000;
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 30_000;
@@ -19,7 +19,7 @@ const HINT_GAP_MS = 30_000;
 /** Tells members who type a command or a choice in a channel that the bridge cannot answer there. */
 export class SilenceHints {
   readonly #options: SilenceHintsOptions;
-  /** The last member who typed something in each channel. */
+  /** The last member who typed a command or a choice in each channel. */
   readonly #waiting = new LRUCache<string, MemberIdentity>({ max: CHANNELS_MAX, ttl: WAITS_MS });
   readonly #hinted = new LRUCache<string, true>({ max: MEMBERS_MAX, ttl: HINT_GAP_MS });
 

@@ -47,7 +47,10 @@ export interface TypedLinesOptions {
 
 /** Minimum milliseconds between two hints to a member. */
 const HINT_GAP_MS = 10_000;
-/** Minimum milliseconds between two hints to a member about numbers without prefix, which can be part of a chat. */
+/**
+ * Minimum milliseconds between two hints to a member about numbers without prefix. Such a number can be part of a
+ * conversation.
+ */
 const BARE_GAP_MS = 10 * 60_000;
 const HINTED_MAX = 1_000;
 const ID_MAX = 100;
@@ -113,8 +116,8 @@ class TypedLines {
   }
 
   /**
-   * Returns how a member can type a number, or a text if `number` is undefined, in the channels with an open question; ""
-   * if there is no such question.
+   * Returns how and where a member can answer an open question of a channel with `number`, or with a text if `number`
+   * is undefined. Returns "" if no such question is open.
    */
   #whereToType(member: MemberIdentity, number: number | undefined): string {
     const { settings, view, sharedChannels } = this.#options;
@@ -221,7 +224,7 @@ function membersFor(ttl: number): LRUCache<string, true> {
   return new LRUCache({ max: HINTED_MAX, ttl, perf: { now: () => performance.now() } });
 }
 
-/** Returns the names of the first channels, for a hint; "" for none. */
+/** Returns the names of the first few channels, for a hint; "" if there are no channels. */
 function namesOf(channels: readonly SharedChannel[]): string {
   return channels
     .slice(0, NAMED_MAX)
@@ -229,7 +232,7 @@ function namesOf(channels: readonly SharedChannel[]): string {
     .join(" or ");
 }
 
-/** Returns the request id for the server's id of a line, so that the service ignores a repeated line. */
+/** Returns a request id that contains the server's id of a line, so that the service ignores a repeated line. */
 function requestId(id: string | undefined): { readonly id?: string } {
   return id === undefined || id.length > ID_MAX ? {} : { id: `irc-${id}` };
 }

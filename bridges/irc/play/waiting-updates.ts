@@ -1,8 +1,8 @@
-/** Maximum number of updates that wait to be printed, and the share of one channel. */
+/** Maximum number of updates that wait to be printed: in all channels, and in one channel. */
 const WAITING_MAX = 500;
 const WAITING_PER_CHANNEL_MAX = 50;
 
-/** The fields of an update that select the wait to replace. */
+/** The fields of an update that identify the waiting update to replace. */
 interface Waiting {
   readonly channel: string;
   readonly message: { readonly id: string };

@@ -7,17 +7,23 @@ import { BOLD, ITALIC } from "../text/styled-lines";
  * list can fill a whole line.
  */
 const JOINED_MAX_BYTES = 300;
-/** Maximum bytes of a line of a list whose lines are joined, e.g. of a board. The lines of other lists stay separate. */
+/**
+ * Maximum bytes of a line of a list, e.g. a board, whose lines can be joined. The lines of other lists stay separate.
+ */
 const ITEM_MAX_BYTES = 48;
-/** Separators of joined lines. A message uses the first one that its lines do not contain. */
+/** Separators of joined lines. A message uses the first separator that its lines do not contain. */
 const SEPARATORS = [" · ", " | ", " — "];
 const SENTENCE_END = /[.!?…:]$/u;
-/** The mark before an item of a list, e.g. of a board. After a sentence and a space, a dash would look like part of it. */
+/**
+ * The mark before an item of a list, e.g. of a board. After a sentence and a space, a dash would look like part of the
+ * sentence.
+ */
 const ITEM_MARK = /^(?:[-–—•*]|\p{Emoji_Presentation})/u;
 
 /**
- * Returns the lines of some parts, each with at most `maxBytes` bytes. A chat limits the number of lines per second, so
- * short lines are joined, e.g. a header and a question, an answer and its points, or the places of a board.
+ * Returns the lines of some parts of a message. Each line has at most `maxBytes` bytes. A chat limits the number of
+ * lines per second, so short lines are joined, e.g. a header and a question, an answer and its points, or the places of
+ * a board.
  *
  * @param maxBytes at least 16
  */
@@ -27,7 +33,7 @@ export function packLines(parts: readonly Part[], maxBytes: number): readonly st
     parts.some(({ lines }) => lines.some((line) => line.includes(each)));
   const separator = SEPARATORS.find((each) => !isUsed(each)) ?? SEPARATORS[0];
   const packed: string[] = [];
-  /** The last line of `packed`, if further lines can follow in it. */
+  /** The last line of `packed`, if further text can be appended to it. */
   let open: { readonly isQuote: boolean } | undefined;
 
   for (const part of parts) {
@@ -49,7 +55,7 @@ export function packLines(parts: readonly Part[], maxBytes: number): readonly st
   return packed.flatMap((line) => splitLine(line, maxBytes));
 
   function between(before: string, line: string): string | undefined {
-    // A quote begins with a mark, but the end of a quote must be visible too.
+    // The mark ">" shows where a quote begins, but a separator must show where it ends.
     if (line.startsWith("> ")) return " ";
     const followsSentence = SENTENCE_END.test(withoutCodes(before)) && !ITEM_MARK.test(withoutCodes(line));
     return followsSentence && !open?.isQuote ? " " : separator;

@@ -9,8 +9,8 @@ export interface LineLimits {
 }
 
 /**
- * Returns the lines to send for some parts of a message. If there are more than `maxLines`, returns fewer lines, and
- * then a line with the number of missing lines. Choices are the last line, and are never left out.
+ * Returns the lines to send for some parts of a message. If there are more than `maxLines`, leaves out the last lines,
+ * and adds a line with the number of omitted lines. Choices are the last line, and are never left out.
  */
 export function printLines(parts: readonly Part[], { maxLines, maxBytes }: LineLimits): readonly string[] {
   const pack = (wanted: (part: Part) => boolean): readonly string[] =>

@@ -20,9 +20,11 @@ export type Decision =
   | { readonly type: "nothing" }
   | { readonly type: "wait"; readonly ms: number };
 
-/** Kinds of messages that start a phase of a game. Changes to these messages are printed immediately. */
+/** Kinds of messages that start a phase of a game, and whose changes are printed immediately. */
 const PHASES = new Set(["question", "gotcha_bait", "gotcha_reveal", "time_up", "game_end"]);
-/** Kinds whose updates are printed as a whole, because members also need the parts that have not changed. */
+/**
+ * Kinds of messages whose updates are printed as a whole, because members also need the parts that have not changed.
+ */
 const WHOLE = new Set(["question", "gotcha_bait", "answer_update", "game_start"]);
 
 interface Update {
@@ -38,8 +40,8 @@ interface Update {
 
 /**
  * Returns the decision on an update. Without this function, the bridge would print the whole message again for every
- * answer, because IRC cannot edit messages. Parts that were printed before are left out. Exceptions are choices, and
- * all parts of messages whose kind is in `WHOLE`.
+ * answer, because IRC cannot edit messages. Leaves out parts that were printed before, except choices, and except the
+ * parts of messages whose kind is in `WHOLE`.
  */
 export function whatToPrint({ message, parts, before, nowMs, gapMs }: Update): Decision {
   if (before === undefined) return { type: "print", parts };
@@ -78,7 +80,7 @@ function isTally({ kind }: Message, parts: readonly Part[], isNew: (part: Part) 
   if (kind === "game_start") return true;
   if (kind !== "answer_update") return false;
   if (parts.some(({ type }) => type === "choices")) return true;
-  // A question without choices is new if its longest part is new, or several parts are.
+  // A question without choices is new if its longest part is new, or if several parts are new.
   const longest = parts.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
   return parts.filter(isNew).length <= 1 && (longest === undefined || !isNew(longest));
 }
@@ -88,8 +90,8 @@ function lengthOf({ lines }: Part): number {
 }
 
 /**
- * Returns the printed state of a message. `parts` must be all parts of the message, because parts that were left out
- * have been printed before.
+ * Returns the printed state of a message. `parts` must contain all parts of the message, because parts that were left
+ * out have been printed before.
  */
 export function printedOf(message: Message, parts: readonly Part[], atMs: number): Printed {
   return { kind: message.kind, parts: parts.map(digestOf), choices: choicesDigest(message), atMs };

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isChannelName, type WantedChannel } from "../connection/channel-list";
 
-/** The channels that the bridge joined because of an invitation, in a file of the state folder. */
+/** Loads and saves the channels that the bridge joined because of an invitation, in a file of the state folder. */
 export function invitedChannels(folder: string) {
   const path = join(folder, "channels.json");
   return {

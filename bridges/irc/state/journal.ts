@@ -25,7 +25,7 @@ interface MessageRecord {
 interface SentEvent {
   /** Number of lines that were sent. */
   readonly n: number;
-  /** Maximum bytes of a line when the message was divided into lines; missing if that is unknown. */
+  /** Maximum bytes per line with which the message was divided into lines; missing if this number is unknown. */
   readonly w?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ type JournalLine = ({ readonly e: string } & SentEvent) | { readonly m: string; 
 
 /**
  * The journal in the state folder. The journal stores how many lines of each event were sent, and which parts of each
- * message were printed. After a kill, the next run of the bridge therefore continues at the next line. Each record is
+ * message were printed. If the bridge is killed, its next run therefore continues at the next line. Each record is
  * written before the call returns. A record survives a crash of the process, but may not survive a loss of power.
  */
 export class Journal {
@@ -49,7 +49,7 @@ export class Journal {
   /**
    * Opens the journal, and creates the folder.
    *
-   * @param report called if the file cannot be compacted: the records are kept nevertheless
+   * @param report called if the file cannot be compacted; no record is lost
    */
   constructor(folder: string, report: (problem: Error) => void) {
     this.#path = join(folder, "printed.jsonl");
@@ -88,18 +88,21 @@ export class Journal {
     this.#write({ m: messageId, r: { printed } });
   }
 
-  /** Notes the event of a message that still has to be printed; undefined if that event was dropped. */
+  /** Notes the event of a message that still has to be printed. `waiting` is undefined if that event was dropped. */
   noteWaiting(messageId: string, waiting: WaitingEvent | undefined): void {
     if (waiting === undefined && this.#messages.peek(messageId)?.waiting === undefined) return;
     this.#write({ m: messageId, r: { printed: this.printedOf(messageId), waiting } });
   }
 
-  /** Notes that a message must be printed as a whole, because its channel has shown only parts of this version, or none. */
+  /**
+   * Notes that a message must be printed as a whole, because its channel has shown only parts of this version, or
+   * nothing of it.
+   */
   noteUnprinted(messageId: string, waiting: WaitingEvent): void {
     this.#write({ m: messageId, r: { waiting } });
   }
 
-  /** Returns the events that still have to be printed, at most one of each message. */
+  /** Returns the events that still have to be printed, at most one per message. */
   waiting(): readonly (WaitingEvent & { readonly messageId: string })[] {
     return [...this.#messages.rkeys()].flatMap((messageId) => {
       const waiting = this.#messages.peek(messageId)?.waiting;

@@ -23,8 +23,8 @@ const RETURNS_WITHIN_MS = 600_000;
 const ACCOUNT = "account:";
 const NICK = "nick:";
 /**
- * The pattern excludes names that servers read as a channel, several targets, a mask, the members of a server, or a
- * further parameter.
+ * The pattern excludes names that servers read in another way: as a channel, as several targets, as a mask, as a
+ * server's members, or as a further parameter.
  */
 const NICK_FORM = /^[^\p{Cc}\p{Z}#&+~%$:,.!@*?][^\p{Cc}\p{Z}:,.!@*?]*$/u;
 
@@ -34,8 +34,8 @@ export function isNick(name: string): boolean {
 }
 
 /**
- * The members in the channels of the bridge, and their ids. The id is the services account. Without an account, the id
- * is derived from the first nick of the member, and stays the same when the member changes the nick.
+ * The members in the channels of the bridge, and their ids. The id of a member is the services account. Without an
+ * account, the id is derived from the member's first nick, and stays the same when the member changes the nick.
  */
 export class Members {
   /** Keyed by the nick in lower case. */

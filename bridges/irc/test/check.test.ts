@@ -49,7 +49,7 @@ function seen() {
  */
 async function startBridge(more: Readonly<Record<string, string>>): Promise<void> {
   const state = mkdtempSync(join(folder, "state-"));
-  // The bridge has reported the member before. Only such members get messages.
+  // This file says that the bridge has reported the member before, because only reported members get messages.
   writeFileSync(join(state, "reported.jsonl"), JSON.stringify({ user: USER }));
   bridge = startBridgeProcess("irc", {
     WORKSPACE_ID: WORKSPACE,

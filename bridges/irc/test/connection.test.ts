@@ -79,7 +79,7 @@ test("if the nick is in use, the bridge uses a different nick, and changes to th
   ann.leave();
 });
 
-test("the bridge rejoins after a kick, joins if a member who may invite it does so, and rejoins that channel after a restart", async () => {
+test("the bridge rejoins a channel after a kick, accepts an allowed invitation, and rejoins the channel of the invitation after a restart", async () => {
   const server = await newServer(() => startNgircd(folder));
   const ann = await joinIrc(server, "Ann", "#games");
   const eve = await joinIrc(server, "Eve", "#games");
@@ -104,7 +104,7 @@ test("the bridge rejoins after a kick, joins if a member who may invite it does 
   eve.leave();
 });
 
-test("a kick from a channel of an invitation means leave: the bridge forgets the channel, and returns only after another invitation", async () => {
+test("after a kick, the bridge forgets a channel to which it was invited, and returns only after another invitation", async () => {
   const server = await newServer(() => startNgircd(folder));
   const ann = await joinIrc(server, "Ann", "#quiz");
   const state = mkdtempSync(join(folder, "state-"));
@@ -136,7 +136,7 @@ test("a kick from a channel of an invitation means leave: the bridge forgets the
   ann.leave();
 });
 
-test("a forced part from a channel of an invitation means leave, and a kick from a channel of the settings does not", async () => {
+test("after a forced part, the bridge forgets a channel to which it was invited; after a kick, it rejoins a channel in its settings", async () => {
   const server = await newFakeServer();
   const bridge = bridgeTo(server, { IRC_ALLOW_INVITES: "*" });
   await bridge.ready();
@@ -153,7 +153,7 @@ test("a forced part from a channel of an invitation means leave, and a kick from
   );
 });
 
-test("an account in IRC_ALLOW_INVITES matches in any case, and for a member who shares no channel with the bridge", async () => {
+test("an account in IRC_ALLOW_INVITES is not case-sensitive, and allows even a member who shares no channel with the bridge", async () => {
   const server = await newFakeServer();
   const bridge = bridgeTo(server, { IRC_ALLOW_INVITES: "account:AnnSmith" });
   await bridge.ready();
@@ -177,7 +177,7 @@ test("an account in IRC_ALLOW_INVITES matches in any case, and for a member who 
   expect(server.received).not.toContain("JOIN #eves");
 });
 
-test("the bridge logs in with SASL, and a member's id is the account", async () => {
+test("the bridge logs in with SASL, and uses a member's account as the member's id", async () => {
   const server = await newFakeServer();
   const group = "irc-accounts";
   const consumer = await startConsumer(service.clients.games, { group, consumer: "one" }).opened();

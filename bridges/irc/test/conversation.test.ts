@@ -40,7 +40,7 @@ test("a member who changes the nick keeps the id, and gets private messages unde
   await ann.sees("Robert suggests a topic:");
 });
 
-test("only the member sees the answer to an unknown command and to a wrong choice", async () => {
+test("only the member who types an unknown command or a wrong choice sees the reply", async () => {
   ann.say("!play nonsense");
   expect(await ann.sees("Unknown command")).toMatchObject({ isNotice: true, target: "Ann" });
   ann.say("!play help");
@@ -54,7 +54,7 @@ test("only the member sees the answer to an unknown command and to a wrong choic
 const send = async (content: ContentInit) =>
   published((await publish(stage.service.clients, { workspaceId: stage.workspace.id, content }))[0]);
 
-test("a board that changes often is printed at intervals, and its last state is printed", async () => {
+test("a board that changes often is printed at intervals, and its last state is always printed", async () => {
   const board = (letters: number) => ({
     kind: MessageKind.HANGMAN_BOARD,
     text: `**Hangman**\n\nletters: ${letters}`,

@@ -32,7 +32,7 @@ const reveal = (number: number): RegExp => {
 
 // time: ordering
 test.each(SERVERS)(
-  "on %s, three members play a whole game while the bridge, the service and the server are killed: each line is printed once, and each answer counts",
+  "on %s, three members play a whole game although the bridge, the service and the server are killed: each line is printed once, and each answer counts",
   async (_name, start) => {
     const server = await start();
     const stage = await openStage(server, folder);
@@ -53,7 +53,7 @@ test.each(SERVERS)(
       await ann.sees("(answer with !1 to !4)");
       ann.say("!1");
       await ann.sees("Locked in");
-      // The answer to the question can arrive before the notices to these members, which are then not printed.
+      // If the answer to the question arrives first, the notices to these members are not printed.
       bob.say("!2");
       cid.say("!3");
       await ann.sees("Read more");

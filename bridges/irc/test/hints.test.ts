@@ -48,18 +48,18 @@ test.each([
   ["!help", "No question waits for an answer here. To play, type !play in #games."],
   ["hello", "No question waits for an answer here. To play, type !play in #games."],
   ["!play start", "Commands do not work here. To play, type !play in #games."],
-])("a private %s gets an answer that explains, and only a first one", async (typed, answer) => {
+])("a member who types %s several times in private gets one explanation", async (typed, answer) => {
   const nick = `M${Math.floor(Math.random() * 1e6)}`;
   const [member] = (await stage.join(nick)) as [IrcMember];
   for (let times = 0; times < 5; times++) member.say(typed, "games");
   expect(await member.sees(answer)).toMatchObject({ isNotice: true, text: answer });
-  // The bridge answers this line after it has read the private ones.
+  // The bridge answers this line after it has read the private lines.
   member.say("!play nonsense");
   await member.sees("Unknown command");
   expect(member.lines.filter(({ text }) => text === answer)).toHaveLength(1);
 });
 
-test("at a question without choices, a number with the prefix is not counted, and the member learns how to answer", async () => {
+test("a number with the prefix does not answer a question without choices, and the member learns how to answer", async () => {
   const [ann] = (await stage.join("Gus")) as [IrcMember];
   const { messageId: id } = await send(
     create("#games", { kind: MessageKind.QUESTION, text: "Which?", rows: answers("A", "B") }),
@@ -82,7 +82,7 @@ test("at a question without choices, a number with the prefix is not counted, an
 });
 
 // time: ordering
-test("a number that is typed before the choices are printed, or after they are replaced, is not counted: the member learns why", async () => {
+test("a number that is typed before the choices are printed, or after they are replaced, is not counted, and the member learns why", async () => {
   const [bob, cid, dan] = (await stage.join("Bob", "Cid", "Dan")) as [IrcMember, IrcMember, IrcMember];
   const consumer = await startConsumer(stage.service.clients.games, { group: "irc-hints" }).opened();
   consumer.ackAll();
@@ -91,7 +91,7 @@ test("a number that is typed before the choices are printed, or after they are r
       create("#games", { kind: MessageKind.CARD, text: "an older card", rows: answers("old", "older") }),
     );
     await bob.sees("1 old");
-    // Each paragraph is so long that it takes a line of its own.
+    // Each paragraph is so long that it needs its own line.
     const paragraphs = (word: string) =>
       [1, 2, 3, 4].map((number) => `${word} ${number} `.repeat(25)).join("\n\n");
     const kind = MessageKind.QUESTION;
@@ -127,7 +127,7 @@ test("a number that is typed before the choices are printed, or after they are r
   }
 });
 
-test("a member who is lost in a netsplit and returns with the same nick is the same player, even after a change of the nick", async () => {
+test("a member who returns with the same nick after a netsplit is the same player, even after a change of the nick", async () => {
   const consumer = await startConsumer(stage.service.clients.games, { group: "irc-split" }).opened();
   consumer.ackAll();
   try {

@@ -37,7 +37,7 @@ const serverFlags = (): readonly string[] => [
 ];
 const settingsIn = (file: string) => parseEnv(readFileSync(file, "utf8"));
 
-test("without a terminal, init creates the workspace and a private file, and the printed line starts a bridge that plays", async () => {
+test("without a terminal, init creates the workspace and a private settings file, and prints a line that starts a working bridge", async () => {
   const folder = newFolder();
   const flags = [...serverFlags(), "--irc-channels", "games, #other", "--irc-nick", "trivia"];
   const init = startInit("irc", folder, flags, operatorOf(service));
@@ -75,7 +75,7 @@ test("without a terminal, init creates the workspace and a private file, and the
   await game.stop();
 });
 
-test("init finds the service of npm start on other ports", async () => {
+test("init finds the service of npm start even if it uses other ports than the default", async () => {
   const run = await start({ env: NO_DEMO });
   const page = await run.ready();
   const kept = join(run.folder, "settings.json");
@@ -96,7 +96,7 @@ test("init finds the service of npm start on other ports", async () => {
   expect(later.output()).toContain("set CORE_ADDRESS, CORE_TOKEN_FILE and BASE_URL");
 });
 
-test("init does not guess the address of another service, and checks it before it creates a workspace", async () => {
+test("init does not guess the BASE_URL of another service, and checks a given BASE_URL before it creates a workspace", async () => {
   const flags = [...serverFlags(), "--irc-channels=games"];
   const { BASE_URL: _url, ...operator } = operatorOf(service);
   const guessed = startInit("irc", newFolder(), flags, operator);
@@ -179,7 +179,7 @@ test("in a terminal, init asks, hides the secret, asks again after a problem, an
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("Ctrl-C ends init, and nothing is written", async () => {
+test("Ctrl-C stops init, and init writes nothing", async () => {
   const folder = newFolder();
   const { program, answer } = startInitInTerminal("irc", folder, await values());
   await answer("IRC_HOST", "irc.example.org");
@@ -188,7 +188,7 @@ test("Ctrl-C ends init, and nothing is written", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("init says in words why the bridge could not play in a channel, and writes nothing", async () => {
+test("init explains why the bridge could not play in a channel, and writes nothing", async () => {
   const folder = newFolder();
   const owner = await joinIrc(server, "chanop", "#quiet");
   const modes = { "#quiet": "+m", "#invited": "+i", "#banned": "+b *!*@*" };
@@ -249,7 +249,7 @@ async function values() {
   return { BASE_URL: service.url, WORKSPACE_ID: id, SIGNING_SECRET: secret };
 }
 
-test("without a terminal, init lists all missing answers, and how to give them", async () => {
+test("without a terminal, init lists all missing answers, and explains how to give them", async () => {
   const init = startInit("irc", newFolder(), ["--irc-nick", "2bad"], { IRC_SASL: "plain" });
   expect(await init.exited).toBe(78);
   expect(init.output()).toContain("init cannot ask, because stdin is not a terminal");
@@ -268,7 +268,7 @@ test("without a terminal, init lists all missing answers, and how to give them",
   expect(init.output()).toMatch(/SIGNING_SECRET is missing: .*--signing-secret-file <path>/);
 });
 
-test("a secret is not an option", async () => {
+test("init does not accept a secret as an option of the command", async () => {
   const secret = startInit("irc", newFolder(), ["--signing-secret", "s3cret"]);
   expect(await secret.exited).toBe(64);
   expect(secret.output()).toContain("other users of this machine can read arguments");

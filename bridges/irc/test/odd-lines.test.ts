@@ -54,7 +54,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-test("lines of any form from the server do not stop the bridge", async () => {
+test("malformed lines from the server do not stop the bridge", async () => {
   const server = await startFakeServer({ account: "games", password: "password" });
   closing.push(server.close);
   const consumer = await startConsumer(service.clients.games, { group: "irc-odd" }).opened();

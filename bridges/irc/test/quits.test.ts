@@ -3,13 +3,13 @@ import type { IrcMember } from "./harness/irc-member";
 import { startNgircd } from "./harness/irc-server";
 import { openStage } from "./harness/irc-stage";
 
-// An answer is shown for longer than two polls, so that a poll always sees it before the next question.
+// Each answer is shown for longer than two polls take, so that a poll fetches the answer before the next question.
 const PACE = { QUESTION_SECONDS: "25", REVEAL_SECONDS: "6", LOBBY_SECONDS: "120", ROUNDS: "3" };
 const CHOICES = "(answer with !1 to !4)";
 const folder = testFolder();
 
 // time: ordering
-test("after a member has quit, a question is closed early, when all active members have answered", async () => {
+test("after a member has quit, a question closes early once all active members have answered", async () => {
   const printing = { IRC_BURST_LINES: "10" };
   const stage = await openStage(await startNgircd(folder), folder, {}, { printing, pace: PACE });
   try {

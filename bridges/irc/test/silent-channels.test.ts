@@ -87,7 +87,7 @@ const GAME = [
 
 // time: ordering
 test.each(SERVERS)(
-  "on %s, a game in a moderated channel changes nothing in another channel: members learn why, and see the game after +v",
+  "on %s, members of a moderated channel learn why they see no game, and see it after +v; another channel is not affected",
   async (_name, start) => {
     const { op, stage, setMode, problemOf, warnings, close } = await setUp(start);
     try {
@@ -132,7 +132,7 @@ test.each(SERVERS)(
   },
 );
 
-test("if +m hides the end of a question, the bridge prints the whole state after -m, and the log has one line", async () => {
+test("if +m hides the end of a question, the bridge prints the whole current state after -m, and logs the problem once", async () => {
   const { server, op, setMode, warnings, close } = await setUp(() => startNgircd(folder));
   const bob = await joinIrc(server, "Bob", "#quiet");
   try {
@@ -165,7 +165,7 @@ test("if +m hides the end of a question, the bridge prints the whole state after
 
 const text = (words: string) => ({ kind: MessageKind.TEXT, text: words });
 
-test("messages that a ban hides are printed when the ban is lifted: only the newest, and only their last version", async () => {
+test("when a ban is lifted, the bridge prints the newest messages that it has held, each in its last version", async () => {
   const { op, send, setMode, problemOf, warnings, close } = await setUp(() => startNgircd(folder));
   try {
     await setMode("+b games!*@*");

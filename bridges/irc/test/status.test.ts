@@ -6,7 +6,7 @@ import { openStage } from "./harness/irc-stage";
 
 const folder = testFolder();
 
-test("a member who types !play status gets a notice with the state of the bridge, also while the service is down; the log says that the service is back", async () => {
+test("!play status shows a member the state of the bridge, even while the service is down; the log says when the service is back", async () => {
   const stage = await openStage(await startNgircd(folder), folder);
   try {
     const [ann, bob] = (await stage.join("Ann", "Bob")) as [IrcMember, IrcMember];

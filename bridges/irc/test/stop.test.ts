@@ -37,7 +37,7 @@ test("a bridge that is stopped in the middle of a long message sends QUIT, and t
 });
 
 // time: ordering
-test("text that a member typed just before a stop is reported", async () => {
+test("a bridge that is stopped still reports the text that a member typed just before the stop", async () => {
   const stage = await openStage(await startNgircd(folder), folder, { IRC_LINE_MS: "50" });
   const consumer = await startConsumer(stage.service.clients.games, { group: "irc-stop" }).opened();
   try {

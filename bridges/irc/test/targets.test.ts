@@ -77,7 +77,7 @@ test("a reported member gets private messages, even after a restart of the bridg
 test("a stranger who writes to the bridge does not become a member", async () => {
   nickServ.say("This nickname is registered.", "games");
   await nickServ.roundTrip();
-  // The bridge has read the line of the stranger before this line.
+  // The bridge has read the stranger's line before it reads this line.
   ann.say("!play nonsense");
   await ann.sees("Unknown command");
   await expectDropped(dm("nick:nickserv", COMMAND));

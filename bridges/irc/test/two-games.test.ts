@@ -20,12 +20,12 @@ const SERVERS: readonly (readonly [string, () => Promise<IrcServer>])[] = [
 /** The pace of the game that `npm start` runs. */
 const PACE = { ROUNDS: "5", QUESTION_SECONDS: "20", REVEAL_SECONDS: "6", LOBBY_SECONDS: "60" };
 const QUESTIONS = [1, 2, 3, 4, 5];
-/** `IRC_GAMES` sets the number of games, to find out how many a bridge carries. */
+/** `IRC_GAMES` sets the number of games, to find out how many games a bridge can run at the same time. */
 const CHANNELS = ["#games", "#two", "#three", "#four", "#five", "#six"].slice(
   0,
   Number(process.env["IRC_GAMES"] ?? 2),
 );
-/** Milliseconds after which a member answers a question that is visible. */
+/** Milliseconds after which a member answers a visible question. */
 const THINK_MS = 1_000;
 const GAMES_WITHIN_MS = 240_000;
 
@@ -79,7 +79,7 @@ interface Asked {
   };
 }
 
-/** Returns all questions that the games have published, from the service. */
+/** Polls the service, and returns all questions that the games have published. */
 async function questionsOf({ service, workspace }: Stage): Promise<readonly Asked[]> {
   const events: Asked[] = [];
   for (let after = "", hasMore = true; hasMore;) {
@@ -113,7 +113,7 @@ function orderOf(lines: readonly TimedLine[]): readonly string[] {
   });
 }
 
-/** Returns the seconds that were left for a question when its line with `how` was visible. */
+/** Returns the seconds that were left for a question when the line that says how to answer appeared. */
 function secondsLeft(question: Asked, lines: readonly TimedLine[]): string {
   const at = lines.findIndex(({ text }) => names(text, question) && text.includes("20 seconds"));
   const how = lines
@@ -149,7 +149,7 @@ function report(played: readonly Played[]): void {
 
 // time: ordering
 test.each(SERVERS)(
-  "on %s, with default settings, two games in two channels at the same time print each question, and no question after its answer",
+  "on %s, with default settings, two concurrent games in two channels print each question, and none after its answer",
   async (_name, start) => {
     const server = await start();
     const channels = CHANNELS.map((name) => name.slice(1)).join(",");
@@ -175,7 +175,7 @@ test.each(SERVERS)(
       report(played);
       for (const { lines, questions } of played) {
         expect(questions.map(({ message }) => message.data.question)).toEqual(QUESTIONS);
-        // On a slow machine, the line with the answer can name a question instead of the question's own lines.
+        // On a slow machine, a question may appear only in the line with its answer.
         for (const question of questions) expect(lines.some(({ text }) => names(text, question))).toBe(true);
         const order = orderOf(lines);
         expect(order).toEqual([...new Set(order)].toSorted());

@@ -14,13 +14,13 @@ export interface Part {
   readonly type: "block" | "image" | "links" | "choices";
   /** Lines of any length. */
   readonly lines: readonly string[];
-  /** How the lines can share a line of the chat with other lines. */
+  /** Whether and how the lines can share a line of the chat with other lines. */
   readonly shape: Shape;
 }
 
 /**
- * Lines of a `text` can follow each other in one line. A `quote` can do this if it is one line, and is marked where it
- * begins. The lines of a `drawing` never share a line.
+ * The lines of a `text` can share one line of the chat. A `quote` can share a line if it has only one line, and it
+ * begins with a mark. The lines of a `drawing` never share a line.
  */
 export type Shape = "text" | "quote" | "drawing";
 

@@ -13,7 +13,7 @@ export function withoutControls(text: string): string {
 }
 
 /**
- * Returns the lines of a block of a message. Bold and italic text is between IRC's codes if `isStyled` is true.
+ * Returns the lines of a block of a message. Bold and italic text is enclosed in IRC's codes if `isStyled` is true.
  * Lines can be of any length, and empty lines are removed.
  */
 export function linesOf(block: Block, isStyled: boolean): readonly string[] {

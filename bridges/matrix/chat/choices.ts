@@ -1,13 +1,13 @@
 import { numberedChoices, type Message } from "chat-bridge-kit";
 
-/** An action button with its number, from 1. */
+/** An action button with its number. Numbers start at 1. */
 export interface Choice {
   readonly number: number;
   readonly label: string;
   readonly action: string;
 }
 
-/** Maximum number of choices with a keycap. To press a further choice, members type its number. */
+/** Maximum number of choices with a keycap. To press any other choice, members type its number. */
 export const KEYCAPS_MAX = 9;
 
 const VARIATION = "\u{FE0F}";

@@ -22,14 +22,14 @@ export interface TextContent {
 
 /** Maximum bytes of the content as JSON. An event has at most 65,536 bytes, and an edit contains the text twice. */
 const CONTENT_MAX_BYTES = 28_000;
-/** The same for encrypted rooms, where the content of the event is a third longer. */
+/** Maximum bytes of the content in encrypted rooms, where encryption makes the content a third longer. */
 const ENCRYPTED_MAX_BYTES = 21_000;
 /** Maximum bytes, as JSON, of the choices and links below a text that is cut. */
 const BELOW_MAX_BYTES = 20_000;
 
 /**
- * Returns a message as formatted text, with its choices and links below. `link` is the URL of an image that is not
- * shown. If `isEncrypted` is true, the content is short enough to be encrypted.
+ * Returns a message as formatted text, with its choices and links below. `link` is the URL of an image that is shown as
+ * a link. If `isEncrypted` is true, the content is short enough to be encrypted.
  *
  * The type is `m.text`, because clients show an `m.notice` less prominently and without a notification. Members must
  * notice the messages of a game.
@@ -58,7 +58,8 @@ export function toContent(message: Message, prefix: string, link?: string, isEnc
 
 /**
  * Returns the content of an image with a text as its caption (version 1.10 of the specification). A caption keeps the
- * image and the question together, and one event notifies members once. An empty text is no caption.
+ * image and the question together, and a single event notifies members only once. If the text is empty, the image has
+ * no caption.
  */
 export function withPicture(text: TextContent, { mxc, extension, mimetype, size, keys, measured }: Picture) {
   const filename = `picture.${extension}`;

@@ -8,14 +8,14 @@ export type DirectRoomIndex = ReturnType<typeof createDirectRooms>;
 
 type DirectApi = Pick<MatrixApi, "directRooms" | "setDirectRooms" | "createDirectRoom" | "state">;
 
-/** Resolves to whether a member can decrypt. */
+/** Resolves to whether a member can decrypt messages. */
 type CanDecrypt = (userId: string, signal: AbortSignal) => Promise<boolean>;
 const NOBODY_CAN: CanDecrypt = async () => false;
 
 /**
  * The rooms of direct conversations, which the account data `m.direct` lists. Call `load` first.
  *
- * @param canDecrypt new direct rooms with such members are encrypted
+ * @param canDecrypt tells whether a member can decrypt messages: a new direct room with such a member is encrypted
  */
 export function createDirectRooms(api: DirectApi, own: string, canDecrypt: CanDecrypt = NOBODY_CAN) {
   let rooms: DirectRooms = {};
@@ -70,7 +70,7 @@ export function createDirectRooms(api: DirectApi, own: string, canDecrypt: CanDe
   }
 
   return {
-    /** Reads the list of the homeserver. */
+    /** Reads the list from the homeserver. */
     async load(): Promise<void> {
       replace(readDirectRooms(await api.directRooms(own)));
     },
@@ -95,7 +95,7 @@ export function createDirectRooms(api: DirectApi, own: string, canDecrypt: CanDe
   };
 }
 
-/** Returns only the lists of the right form, because other clients of the account can write any content. */
+/** Returns only the well-formed lists, because other clients of the account can write any content. */
 function readDirectRooms(content: DirectRooms | undefined): DirectRooms {
   const lists = Object.entries(content ?? {}).filter(([, list]) => Array.isArray(list));
   return Object.fromEntries(lists.map(([user, list]) => [user, list.filter((id) => typeof id === "string")]));

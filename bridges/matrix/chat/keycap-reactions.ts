@@ -18,7 +18,7 @@ export interface WantedKeycaps {
 }
 
 const MESSAGES_KEPT = 500;
-/** Noted for a message that gets no more keycaps until the next call of `want`. */
+/** Marks a message to which no more keycaps are added until the next call of `want`. */
 const STOPPED = "stopped";
 
 export type KeycapReactions = ReturnType<typeof createKeycapReactions>;
@@ -31,7 +31,10 @@ export function createKeycapReactions(
 ) {
   /** For each message, the ids of the bridge's reaction events, keyed by the keycap's number. */
   const known = new LRUCache<string, Map<number, string>>({ max: MESSAGES_KEPT });
-  /** The newest argument of `want` for each message. A background task stops when its message has a newer argument. */
+  /**
+   * The newest argument of `want` for each message. A background task stops when `want` has been called again for its
+   * message.
+   */
   const newest = new LRUCache<string, WantedKeycaps | typeof STOPPED>({ max: MESSAGES_KEPT });
 
   /** Reads the bridge's keycaps from the homeserver, because `known` is empty after a restart. */
@@ -57,7 +60,7 @@ export function createKeycapReactions(
     }
     for (let number = 1; number <= count && isNewest(); number += 1) {
       if (present.has(number)) continue;
-      // The first request is in turn already.
+      // The first request needs no wait, because the background has already waited for its turn.
       if (number > 1) await background.turn();
       if (!isNewest()) return;
       const relation = { rel_type: "m.annotation", event_id: eventId, key: keycap(number) };
@@ -78,7 +81,7 @@ export function createKeycapReactions(
   return {
     /**
      * Adds no more keycaps to a message until the next call of `want`. Called before the request that closes the
-     * message: the keycaps would only be removed again, and would delay this request.
+     * message, because more keycaps would delay this request, and would soon be removed.
      */
     stop(eventId: string): void {
       if (newest.has(eventId)) newest.set(eventId, STOPPED);

@@ -76,10 +76,10 @@ interface Showing {
 
 /**
  * Shows the service's messages in Matrix rooms. Every request has a transaction id that is derived from the id of the
- * service's event, so a repeat after a crash has no effect. Calls reject with the errors of `toChatError`.
+ * service's event, so a repeated request after a crash has no effect. Calls reject with the errors of `toChatError`.
  *
- * A message of the service is one event in the room, which edits change. Nobody is notified of an edit, so a new
- * question is posted as another event. Members can then react and reply to any of these events.
+ * A message of the service is one event in the room, and updates edit this event. Nobody is notified of an edit, so a
+ * new question is posted as another event. Members can then react and reply to any of these events.
  */
 export class MatrixChat implements BridgeChat {
   readonly #parts: MatrixChatParts;
@@ -104,8 +104,8 @@ export class MatrixChat implements BridgeChat {
    */
   ephemeral({ user, id, message, expiresAt }: MessageEphemeral, signal: AbortSignal): Promise<string[]> {
     const leftMs = expiresAt === null ? Infinity : Math.max(0, Date.parse(expiresAt) - Date.now());
-    // A wait longer than `TIMER_MOST_MS` needs no timer: Node's timers do not support such a wait, and the kit aborts
-    // `signal` much earlier anyway.
+    // Node's timers do not support a wait longer than `TIMER_MOST_MS`. A longer wait needs no timer, because the kit
+    // aborts `signal` much earlier.
     const withinMs = leftMs > TIMER_MOST_MS ? undefined : leftMs;
     const call = (): Promise<string[]> =>
       this.#postToMember(user, { id, message, isEphemeral: true }, signal);
@@ -126,7 +126,7 @@ export class MatrixChat implements BridgeChat {
       return await call();
     } catch (error) {
       const forKit = toChatError(error);
-      // After any other error, the homeserver may have accepted the request although its answer was lost.
+      // After any error except `CannotShow`, the homeserver may have accepted the request although its answer was lost.
       if (forKit instanceof CannotShow) unsaved.end(id);
       throw forKit;
     }
@@ -156,7 +156,8 @@ export class MatrixChat implements BridgeChat {
 
   /**
    * Applies an update. The kit does not retry updates, so the update waits here while the bridge may not speak in the
-   * room. Otherwise, the room might show a game's question forever. Only updates of the same message wait, too.
+   * room. Otherwise, the room might show a game's question forever. The wait delays only later updates of the same
+   * message.
    */
   async #updateUnmuted(event: ShownUpdate, signal: AbortSignal): Promise<string | undefined> {
     const { powers, stopped, onMuted } = this.#parts;
@@ -253,12 +254,12 @@ export class MatrixChat implements BridgeChat {
     return toChatId(roomId, eventId);
   }
 
-  /** Whether a new question is posted as a message in a room. */
+  /** Whether a new question in a room is posted as a new message. */
   async #isPosted(roomId: string, signal: AbortSignal): Promise<boolean> {
     const { settings, powers } = this.#parts;
     if (settings.MATRIX_QUESTIONS === "new") return true;
     // If the bridge may not remove the reactions of members, a member's reaction to the last question stays. The
-    // homeserver then refuses the same reaction to the next question on the same message.
+    // homeserver then refuses the same reaction to the next question if one message shows both questions.
     return !(await untilAnswered(() => powers.of(roomId), { signal })).mayRedact;
   }
 
@@ -285,7 +286,7 @@ export class MatrixChat implements BridgeChat {
     }
   }
 
-  /** Resolves to the content of a message. An image is uploaded first, so that it never follows its question. */
+  /** Resolves to the content of a message. An image is uploaded first, so that it never appears after its question. */
   async #toContent({ message, isEphemeral }: Showing, isEncrypted: boolean) {
     const { pictures, settings } = this.#parts;
     const { image } = message;

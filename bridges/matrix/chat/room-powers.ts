@@ -12,7 +12,7 @@ export interface Powers {
 
 const ROOMS_KEPT = 10_000;
 const ALL: Powers = { maySpeak: true, mayRedact: true };
-/** The first version of rooms in which the creators of a room have all powers. */
+/** The first room version in which the creators of a room have all powers. */
 const CREATORS_SINCE = 12;
 
 export type RoomPowers = ReturnType<typeof createRoomPowers>;

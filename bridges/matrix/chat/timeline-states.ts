@@ -20,11 +20,12 @@ const ECHO_WITHIN_MS = 30_000;
 export type TimelineStates = ReturnType<typeof createTimelineStates>;
 
 /**
- * Tracks each of the bridge's messages as it was at the position in the homeserver's timeline that was read last.
+ * Tracks the state of each of the bridge's messages at the last position that the bridge has read in the homeserver's
+ * timeline.
  *
  * A member who reacts just before an edit answers the old message. The bridge may read the reaction after sending the
  * edit, so only the order of the timeline is reliable. An edit takes effect here once the bridge has read the edit in
- * the timeline. Reactions that members added while the bridge was stopped are judged in the same way.
+ * the timeline. The same rule applies to reactions that members added while the bridge was stopped.
  *
  * @param now returns the time of a monotonic clock, ms
  */
@@ -57,7 +58,7 @@ export function createTimelineStates(now: () => number = () => performance.now()
     /** Returns the message as it was at the timeline position that was read last. `latest` is the current message. */
     at(eventId: string, latest: Message): Message | undefined {
       const list = changes.get(eventId) ?? [];
-      // The edits of a message are sent one after another, so an edit that has come follows all earlier edits.
+      // The edits of a message are sent one after another, so an edit that has taken effect follows all earlier edits.
       const pending = list[list.findLastIndex(hasCome) + 1];
       if (pending !== undefined) return pending.before;
       return list.at(-1)?.after ?? latest;

@@ -26,7 +26,7 @@ export function encryptedRoom(): CannotShow {
 
 /**
  * Returns the error for a message in a room in which the bridge may not speak. The message waits for 10 minutes, so
- * that a game appears once a moderator has corrected the powers. Only the same room waits.
+ * that a game appears once a moderator has corrected the powers. Messages for other rooms do not wait.
  *
  * @param createdAt time of the message's event, ISO 8601
  */

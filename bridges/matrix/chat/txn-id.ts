@@ -1,6 +1,6 @@
 /**
- * The transaction ids of the texts that an update sends. They are derived from the id of the service's event, so a
- * repeat after a crash has no effect. The id of an edit is the id of the event itself.
+ * The transaction ids of the texts that an update sends. The ids are derived from the id of the service's event, so a
+ * repeated request after a crash has no effect. The transaction id of an edit is the id of the service's event itself.
  */
 
 /** The transaction id of a new question, which an update posts as a message. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 
 const EVENTS_KEPT = 1_000;
-/** Milliseconds after which the bridge no longer waits until the kit has saved an event. */
+/** Maximum milliseconds for which the bridge waits until the kit has saved an event. */
 const SAVED_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
@@ -11,9 +11,10 @@ export type UnsavedEvents = ReturnType<typeof createUnsavedEvents>;
 /**
  * The ids of the service's events that the bridge is showing, until the kit has saved them.
  *
- * Members see a message, and can answer it, before the kit has saved its ids. So the bridge reads its own event in the
- * timeline, and then waits for the save before it reads the next event. The position of the sync is saved only after
- * that. So after a crash, the bridge again reads every own event that the kit had not saved.
+ * Members see a message, and can answer it, before the kit has saved its ids. So after the bridge has read its own
+ * event in the timeline, it waits for the save before it reads the next event. The bridge saves the position of the
+ * sync only after the kit's save. So after a crash, the bridge again reads each of its own events that the kit had not
+ * saved.
  */
 export function createUnsavedEvents(signal: AbortSignal) {
   const unsaved = new LRUCache<string, true>({ max: EVENTS_KEPT });

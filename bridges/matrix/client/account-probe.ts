@@ -20,7 +20,7 @@ export interface Account {
   readonly isAdministrator: boolean | undefined;
 }
 
-/** The rate limit of an account: the number of messages that it can send at once, and then in each second. */
+/** The rate limit of an account: the number of messages that the account can send at once, and then per second. */
 export interface RateLimit {
   readonly atOnce: number;
   readonly perSecond: number;
@@ -55,8 +55,8 @@ export class AccountProbe {
   }
 
   /**
-   * Sends messages to a new private room, which it then leaves. Resolves to the rate limit; undefined if the account has
-   * no limit that a game would notice.
+   * Creates a private room, sends messages to the room, and leaves the room. Resolves to the rate limit; undefined if
+   * the account has no limit that a game would notice.
    */
   async rateLimit(): Promise<RateLimit | undefined> {
     const body = { preset: "private_chat", name: "A check of chat-bridge-matrix init" };
@@ -65,13 +65,14 @@ export class AccountProbe {
     try {
       const first = await this.#sendUntilLimited(room);
       if (first === undefined) return undefined;
-      // The first wait can be short, because time has passed since the first message. The next wait is for one message.
+      // The first wait can be short, because time has passed since the first message. The next wait is the full wait
+      // for one message.
       await sleep(Math.min(first.waitMs, WAIT_MAX_MS));
       const next = await this.#sendUntilLimited(room);
       if (next === undefined) return undefined;
       return { atOnce: first.sent, perSecond: next.waitMs > 0 ? 1_000 / next.waitMs : 0 };
     } finally {
-      // The rate limit also holds for these requests.
+      // The rate limit also applies to these requests.
       const retry = { signal: AbortSignal.timeout(LEAVE_WITHIN_MS) };
       await untilAnswered(() => this.#api.leave(room), retry);
       const forget = pathOf`/_matrix/client/v3/rooms/${room}/forget`;
@@ -85,7 +86,10 @@ export class AccountProbe {
     await this.#request({ method: "POST", path: "/_matrix/client/v3/logout", body: {} });
   }
 
-  /** Sends messages until the rate limit rejects one; undefined if it rejects none. `waitMs` is 0 if it is not given. */
+  /**
+   * Sends messages until the rate limit rejects one. Resolves to undefined if it rejects none. `waitMs` is 0 if the
+   * homeserver gives no wait.
+   */
   async #sendUntilLimited(room: string): Promise<{ sent: number; waitMs: number } | undefined> {
     const content = { msgtype: "m.notice", body: "This message measures the rate limit of the account." };
     for (let sent = 0; sent < MESSAGES_SENT; sent++) {

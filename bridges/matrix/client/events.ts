@@ -83,8 +83,8 @@ export function relationOf({ content }: Pick<MatrixEvent, "content">): Relation 
   const relation = fieldsOf(content["m.relates_to"]);
   const [type, target] = [textOf(relation["rel_type"]), textOf(relation["event_id"])];
   const inReplyTo = textOf(fieldsOf(relation["m.in_reply_to"])["event_id"]);
-  // Clients without threads use this field to show the event as a reply to the newest message of the thread. Such an
-  // event is not really a reply.
+  // Clients without threads use this field to show the event as a reply to the newest message of the thread. An event
+  // that has this field only for such clients is not really a reply.
   const isFallback = type === "m.thread" && relation["is_falling_back"] === true;
   const repliedTo = isFallback ? undefined : inReplyTo;
   const threadRoot = type === "m.thread" && repliedTo === undefined ? target : undefined;

@@ -9,7 +9,7 @@ const WELL_KNOWN_MAX_BYTES = 64 * 1024;
 
 /**
  * Resolves to the URL of a homeserver's client API. `answer` is this URL, or the name of the server, e.g. "example.org".
- * Rejects with the rest of a sentence that begins with the name of the setting.
+ * Rejects with an error whose message continues a sentence that begins with the name of the setting.
  */
 export async function findHomeserver(answer: string): Promise<string> {
   const isUrl = /^https?:\/\//.test(answer);
@@ -30,7 +30,7 @@ export async function findHomeserver(answer: string): Promise<string> {
     );
     if (found !== undefined) return found;
   }
-  // The name of a server usually belongs to a website, which delegates to the homeserver.
+  // The name of a server usually leads to a website, which gives the URL of the homeserver.
   const [first, second] = isUrl ? [direct, named] : [named, direct];
   try {
     return await first();
@@ -47,7 +47,7 @@ export async function findHomeserver(answer: string): Promise<string> {
   }
 }
 
-/** Returns the reason why a request failed. Node's `fetch` gives the reason only as the cause. */
+/** Returns the reason why a request failed. Node's `fetch` gives the reason only in the error's `cause`. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error & { cause?: { code?: string; message?: string } };
   return cause?.code ?? cause?.message ?? message;

@@ -3,8 +3,8 @@ import { untilAnswered } from "./retrying";
 import { withTimeLimit } from "./time-limit";
 
 /**
- * Maximum milliseconds for a join. The homeserver may need a server that is down to join a room, and the bridge reads
- * no events of other rooms while it joins.
+ * Maximum milliseconds for a join. To join a room, the homeserver may need a server that is down. While the bridge
+ * joins, it reads no events of other rooms.
  */
 const JOIN_WITHIN_MS = 60_000;
 
@@ -15,7 +15,10 @@ export interface JoinOptions {
   readonly withinMs?: number;
 }
 
-/** Joins a room. Retries temporary failures for a minute. Rejects after that, and if the homeserver refuses the join. */
+/**
+ * Joins a room. Retries temporary failures for a minute. Rejects after this minute, or if the homeserver refuses the
+ * join.
+ */
 export async function joinRoom(
   api: Pick<MatrixApi, "join">,
   roomId: string,

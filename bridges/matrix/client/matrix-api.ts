@@ -4,7 +4,7 @@ import { isRejected } from "./matrix-error";
 import { readEvents, readSync, type OnSkipped } from "./read-answer";
 import { pathOf, type MatrixRequest, type SendRequest } from "./request";
 
-/** Milliseconds that the homeserver may hold a sync. */
+/** Milliseconds for which the homeserver may hold a sync request. */
 export const SYNC_HOLD_MS = 30_000;
 /** Milliseconds that the answer to a sync may take after the homeserver has stopped holding the sync. */
 const SYNC_GRACE_MS = 30_000;
@@ -29,7 +29,7 @@ export interface Login {
 export class MatrixApi {
   readonly #request: SendRequest;
   readonly #onSkipped: OnSkipped;
-  /** Returns the event that is sent instead. The bridge encrypts events here. */
+  /** Returns the event to send instead of `event`. The bridge encrypts events here. */
   seal: (roomId: string, event: SentEvent, signal?: AbortSignal) => Promise<SentEvent> = async (_, event) =>
     event;
 

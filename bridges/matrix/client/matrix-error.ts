@@ -19,8 +19,8 @@ export class MatrixError extends Error {
 
   /**
    * Whether the homeserver rejected the request because of a rate limit. After a rate limit, the kit retries posts and
-   * DMs (`toChatError`), and `untilAnswered` retries other calls. Both wait for the time that the homeserver gives, if
-   * it gives one.
+   * DMs (`toChatError`), and `untilAnswered` retries other calls. Both wait as long as the homeserver asks, if it gives
+   * a wait.
    */
   get isRateLimit(): boolean {
     return this.status === 429 || this.errcode === "M_LIMIT_EXCEEDED";

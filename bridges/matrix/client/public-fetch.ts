@@ -93,7 +93,8 @@ export function createPublicFetch(options: PublicFetchOptions) {
 
 /**
  * Resolves to the addresses of a name. The system's function `getaddrinfo` is not used, because the whole process
- * shares only a few threads for it: slow name servers of an untrusted host would delay lookups of the homeserver.
+ * shares only a few threads for this function. Slow name servers of an untrusted host would delay lookups of the
+ * homeserver.
  */
 async function resolveName(name: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: DNS_TRY_WITHIN_MS, tries: 1 });

@@ -1,7 +1,7 @@
 import type { InvitedRoom, JoinedRoom, KeyChanges, MatrixEvent, SyncAnswer } from "./events";
 import { fieldsOf, isFields, listOf, textsOf, type Fields } from "./fields";
 
-/** Called when an event is skipped because a field is missing or has a wrong type, with the event's id, if any. */
+/** Called with the event's id, if any, when an event is skipped because a field is missing or has a wrong type. */
 export type OnSkipped = (eventId: string | undefined) => void;
 
 /**

@@ -3,7 +3,10 @@ import { isTransient, MatrixError } from "./matrix-error";
 
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 30_000;
-/** Maximum wait while the homeserver gives no answer, e.g. while it restarts: the rooms wait for it. */
+/**
+ * Maximum wait while the homeserver gives no answer, e.g. while it restarts. This wait is short, because all rooms
+ * depend on the homeserver.
+ */
 const NO_ANSWER_WAIT_MAX_MS = 5_000;
 
 export interface RetryOptions {
@@ -15,8 +18,8 @@ export interface RetryOptions {
 
 /**
  * Calls `call` until the homeserver answers. The waits grow up to 30 s, or 5 s while the homeserver cannot be reached.
- * They are never shorter than the wait that the homeserver asks for (see `readRetryAfter`). Rejects when the homeserver
- * rejects the request permanently, or when the signal is aborted.
+ * The waits are never shorter than the wait that the homeserver asks for (see `readRetryAfter`). Rejects when the
+ * homeserver rejects the request permanently, or when the signal is aborted.
  */
 export async function untilAnswered<T>(
   call: () => Promise<T>,

@@ -18,7 +18,7 @@ export interface SavedSession {
   readonly user: string;
   readonly userId: string;
   readonly accessToken: string;
-  /** Undefined for the device that `deviceId` names. */
+  /** Id of the device; undefined if it is the default one, which the function `deviceId` returns. */
   readonly deviceId?: string;
 }
 

@@ -50,8 +50,8 @@ export interface SyncOptions {
   readonly userId: string;
   /**
    * Called with each answer, and with the position before the answer (undefined at the first start). Resolves once all
-   * events of the answer are reported. The sync loop saves the new position only after that. Rejects only when the
-   * signal is aborted.
+   * events of the answer are reported. The sync loop saves the new position only after this promise has resolved.
+   * Rejects only when the signal is aborted.
    */
   handle(answer: SyncAnswer, since: string | undefined): Promise<void>;
   /** Called with undefined after each answer, and with the failure when a sync fails. */

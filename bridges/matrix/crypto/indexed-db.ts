@@ -1,5 +1,5 @@
 /**
- * The parts of IndexedDB that the store of the keys uses. The declarations of a browser are not available in Node.
+ * The parts of IndexedDB that the store of the keys uses. Browsers' type declarations are not available in Node.
  * `fake-indexeddb` implements IndexedDB in memory.
  */
 

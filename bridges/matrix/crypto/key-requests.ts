@@ -23,7 +23,7 @@ export interface KeyRequestParts {
   readonly sdk: CryptoLibrary;
   readonly machine: OlmMachine;
   readonly api: KeysApi;
-  /** Resolves once the keys so far would survive a crash. */
+  /** Resolves once all current keys would survive a crash. */
   save(): Promise<void>;
   /** Called with the error of a request that the homeserver rejected permanently. */
   onRejected(error: unknown): void;
@@ -83,7 +83,7 @@ export function createKeyRequests({ sdk, machine, api, save, onRejected }: KeyRe
     send,
     /** Sends the waiting requests. Rejects if the homeserver does not answer: the next call sends the requests again. */
     sendWaiting(signal: AbortSignal): Promise<void> {
-      // A call that began earlier may have missed a new request, so this call sends the requests after it.
+      // A pending call may have missed a new request, so this call sends the requests again after the pending call.
       const after = (sending ?? Promise.resolve()).catch(() => undefined).then(() => sendWaiting(signal));
       sending = after;
       return after;

@@ -29,7 +29,7 @@ export function createLateEvents(now: () => number = () => performance.now()) {
         ofMember.length > OF_MEMBER_MAX ? ofMember[0] : waiting.length > EVENTS_MAX ? waiting[0] : undefined;
       if (dropped !== undefined) waiting = waiting.filter((late) => late !== dropped);
     },
-    /** Returns all events that have not waited too long, the oldest first, and forgets them. */
+    /** Removes all events, and returns those that have not waited too long, the oldest first. */
     take(): readonly LateEvent[] {
       const taken = waiting.filter(({ atMs }) => now() - atMs <= KEPT_MS);
       waiting = [];

@@ -8,7 +8,7 @@ export interface LoadedCrypto {
   readonly db: IndexedDb;
 }
 
-/** Loads the optional packages. Rejects with a sentence that says what to install if one of them is missing. */
+/** Loads the optional packages. If a package is missing, rejects with an error that says what to install. */
 export async function loadCrypto(): Promise<LoadedCrypto> {
   try {
     const { default: _, ...db } = await import("fake-indexeddb");

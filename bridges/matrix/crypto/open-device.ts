@@ -35,12 +35,12 @@ export async function openDevice(
   const { sdk, db } = await loadCrypto();
   const path = join(folder, `keys-${deviceId.replaceAll(/\W/g, "_")}.jsonl`);
   const report = (problem: Error): void => log.warn({ err: problem }, "cannot compact the file of the keys");
-  // The library adds the suffix to the name.
+  // The library adds the suffix `::matrix-sdk-crypto` to the name of its store.
   const saved = await SavedDatabase.open(db, { name: `${path}::matrix-sdk-crypto`, path, report });
   const store = await sdk.StoreHandle.open(path, undefined);
   const ids = [new sdk.UserId(userId), new sdk.DeviceId(deviceId)] as const;
   const machine = await sdk.OlmMachine.initFromStore(...ids, store, SILENT);
-  // Requests for keys go to the other devices of the account, and the bridge is the only one.
+  // Requests for keys go to the account's other devices, but the bridge is the only device.
   machine.roomKeyRequestsEnabled = false;
   machine.roomKeyForwardingEnabled = false;
   await saved.saveShape();

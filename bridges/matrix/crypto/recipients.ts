@@ -5,12 +5,12 @@ import type { MatrixApi } from "../client/matrix-api";
 /** The encryption of a room, and the members whose devices get the keys of its messages. */
 export interface Recipients {
   readonly members: readonly string[];
-  /** The room's setting of when a key is replaced; undefined for the defaults of the library. */
+  /** The room's limits after which a key is replaced; undefined for the defaults of the library. */
   readonly rotationMs: number | undefined;
   readonly rotationMessages: number | undefined;
 }
 
-/** Maximum number of members of an encrypted room. The key of a message is encrypted for each of their devices. */
+/** Maximum number of members of an encrypted room. The key of a message is encrypted for each device of each member. */
 export const MEMBERS_MAX = 500;
 /** Maximum number of members, in all rooms, that are cached. */
 const MEMBERS_KEPT = 100_000;
@@ -38,7 +38,7 @@ export function createRecipients(api: Pick<MatrixApi, "members" | "state">) {
         `the room's encryption is not ${ALGORITHM}, which is the only one that the bridge supports`,
       );
     }
-    // A member who accepts an invite later, e.g. to a direct room, then reads what was written since the invite.
+    // A member who accepts an invite later, e.g. to a direct room, can then read the messages since the invite.
     const isForInvited = visibility?.history_visibility !== "joined";
     const recipients = members
       .filter(({ membership }) => membership === "join" || (membership === "invite" && isForInvited))
@@ -59,7 +59,7 @@ export function createRecipients(api: Pick<MatrixApi, "members" | "state">) {
       if (found !== undefined) return found;
       const before = changes;
       const recipients = await read(roomId);
-      // After a change, the answers may be from before the change.
+      // If the room has changed in the meantime, the answers may be from before the change.
       if (changes === before) known.set(roomId, recipients);
       return recipients;
     },

@@ -90,7 +90,7 @@ function keyOf(key: Key | KeyRange): Key {
   throw new Error("cannot record a key that is not JSON");
 }
 
-/** Returns the value. Throws if JSON would change it, e.g. a `Date` or bytes. */
+/** Returns the value. Throws if JSON would change the value, e.g. a `Date` or bytes. */
 function jsonOf(value: unknown, store: string): unknown {
   if (!isJson(value)) throw new Error(`cannot record a value of ${store} that is not JSON`);
   return value;

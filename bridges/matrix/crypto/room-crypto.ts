@@ -36,7 +36,10 @@ export class RoomCrypto {
   readonly #parts: RoomCryptoParts;
   #device: OpenDevice;
   readonly #late = createLateEvents();
-  /** The last encryption in each room: one call at a time shares the keys of a room. */
+  /**
+   * The last call of `encrypt` in each room. The calls run one after another, because only one call at a time may share
+   * a room's keys.
+   */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   private constructor(device: OpenDevice, parts: RoomCryptoParts) {
@@ -71,10 +74,10 @@ export class RoomCrypto {
   }
 
   /**
-   * Reads the keys in the answer of a sync. Resolves once they are saved, to the earlier events that can be read now.
-   * Rejects only when the bridge stops.
+   * Reads the keys in the answer of a sync. Once the keys are saved, resolves to the earlier events that can now be
+   * decrypted. Rejects only when the bridge stops.
    *
-   * @param isFirst whether the bridge has no position from which the answer continues
+   * @param isFirst whether the bridge had no position to continue from when it asked for this answer
    */
   async receive(keys: KeyChanges, isFirst: boolean): Promise<readonly LateEvent[]> {
     const { log, signal } = this.#parts;
@@ -165,7 +168,7 @@ export class RoomCrypto {
     }
   }
 
-  /** Resolves to the encrypted event. Shares the key with all devices of the members before. */
+  /** Resolves to the encrypted event. First shares the key with all devices of the members. */
   encrypt(roomId: string, event: SentEvent, signal: AbortSignal): Promise<SentEvent> {
     const turn = (this.#turns.get(roomId) ?? Promise.resolve())
       .catch(() => undefined)
@@ -214,8 +217,8 @@ export class RoomCrypto {
   }
 
   /**
-   * Notes that a room is encrypted, so that the bridge never sends unencrypted messages there. Never rejects: until the
-   * next restart, the bridge knows it anyway.
+   * Notes that a room is encrypted, so that the bridge never sends unencrypted messages there. Never rejects, because
+   * the bridge remembers the encrypted room until the next restart in any case.
    */
   async note(roomId: string): Promise<void> {
     const { RoomId, RoomSettings } = this.#device.sdk;
@@ -231,7 +234,7 @@ export class RoomCrypto {
     }
   }
 
-  /** Whether a member has a device that can decrypt. */
+  /** Whether a member has a device that can decrypt messages. */
   readonly canDecrypt = async (userId: string, signal: AbortSignal): Promise<boolean> => {
     await this.#device.machine.updateTrackedUsers(this.#userIds([userId]));
     await this.#device.requests.sendWaiting(signal);
@@ -239,7 +242,7 @@ export class RoomCrypto {
     return user !== undefined && (await this.#device.machine.getUserDevices(user)).devices().length > 0;
   };
 
-  /** Leaves out ids that are not valid. The library takes ownership of the ids, so each call needs new ones. */
+  /** Leaves out ids that are not valid. The library takes ownership of the ids, so each call needs new ids. */
   #userIds(ids: readonly string[]): UserId[] {
     return ids.flatMap((id) => {
       try {

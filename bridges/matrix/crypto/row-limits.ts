@@ -31,7 +31,7 @@ export type RowLimits = ReturnType<typeof createRowLimits>;
 
 /** Notes the writes of a database, and returns the rows that exceed the limits. */
 export function createRowLimits(limits: Readonly<Record<string, RowLimit>>) {
-  /** The rows of each limited store, the one that was written last at the end. */
+  /** The rows of each limited store, in the order in which they were last written. */
   const rows = new Map(Object.keys(limits).map((store) => [store, new Map<string, Row>()]));
   const bySender = new Map(Object.keys(limits).map((store) => [store, new Map<string, Set<string>>()]));
 

@@ -31,15 +31,15 @@ type Entry =
   | { readonly shape: Shape; readonly writes: readonly Write[] }
   | { readonly shape?: undefined; readonly writes: readonly Write[] };
 
-/** The content of the file: the rows of each store, by the JSON of their keys. */
+/** The content of the file: the rows of each store, keyed by the JSON of the row's key. */
 interface Content {
   shape: Shape | undefined;
   readonly rows: Map<string, Map<string, Write>>;
 }
 
 /**
- * A database in memory, whose writes are appended to a file. A crash loses the writes since the last `save`, and never
- * a part of a transaction.
+ * A database in memory, whose writes are appended to a file. A crash loses the writes since the last `save`, but never
+ * only a part of a transaction.
  */
 export class SavedDatabase {
   readonly #db: IndexedDb;
@@ -109,7 +109,7 @@ export class SavedDatabase {
 
   /** Resolves once all writes so far would survive a crash. */
   save(): Promise<void> {
-    // One write at a time: after a failure, the writes must enter the file in their order.
+    // Appends run one after another, so that the writes in the file stay in order even after a failure.
     this.#saving = this.#saving.catch(() => undefined).then(() => this.#append());
     return this.#saving;
   }
@@ -182,7 +182,7 @@ function apply(content: Content, { shape, writes }: Entry): void {
     if (kind === "clear") rows.clear();
     else if (kind === "delete") rows.delete(JSON.stringify(key));
     else {
-      // The row that was written last is the last one: see `ROW_LIMITS`.
+      // Moves the row to the end, because rows are in the order in which they were written: see `ROW_LIMITS`.
       rows.delete(JSON.stringify(key));
       rows.set(JSON.stringify(key), write);
     }

@@ -14,7 +14,9 @@ interface Attempted<T> {
 
 export type Attempts = ReturnType<typeof createAttempts>;
 
-/** Returns functions that make requests in a room, and log failures. Both reject only when the bridge stops. */
+/**
+ * Returns functions that make requests in a room, and log failures. Both functions reject only when the bridge stops.
+ */
 export function createAttempts({ log, signal }: AttemptParts) {
   /** Resolves to the value of the call; undefined if the call rejects. `what` completes the log line "cannot …". */
   async function once<T>(
@@ -33,7 +35,7 @@ export function createAttempts({ log, signal }: AttemptParts) {
 
   return {
     once,
-    /** As `once`, but repeats the call until the homeserver answers. */
+    /** Like `once`, but repeats the call until the homeserver answers. */
     untilAnswered: <T>(what: string, roomId: string, call: () => Promise<T>) =>
       once(what, roomId, () => untilAnswered(call, { signal })),
   };

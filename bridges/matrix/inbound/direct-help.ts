@@ -25,7 +25,9 @@ const NAME_MAX = 60;
 
 export type DirectHelp = ReturnType<typeof createDirectHelp>;
 
-/** Explains to members in direct rooms where games are played. Names only rooms in which the member is, too. */
+/**
+ * Tells members who write in a direct room where they can play games. Names only rooms that the member has joined.
+ */
 export function createDirectHelp({ api, rooms, names, background, typing }: DirectHelpParts) {
   const explained = new LRUCache<string, true>({ max: MEMBERS_KEPT, ttl: EXPLAIN_EVERY_MS });
   const command = `${typing.COMMAND_PREFIX}${typing.COMMAND_WORD}`;

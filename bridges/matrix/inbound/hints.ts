@@ -7,7 +7,7 @@ import type { MemberAct, RoomView, ShownEvent, Typing } from "./member-act";
 
 type Hint = Extract<MemberAct, { type: "hint" }>;
 
-/** A text that is only a number. A longer text may belong to a conversation, or to another bot. */
+/** A text that is only a number. A longer text may be part of a conversation, or be meant for another bot. */
 const NUMBER = /^\s*-?\d[\d.,]{0,15}\s*$/;
 
 const FIRST_TEXT_COUNTS =
@@ -15,8 +15,8 @@ const FIRST_TEXT_COUNTS =
 export const NOT_IN_DIRECT_ROOMS = "Commands do not work here.";
 
 /**
- * The hints for events that look like an answer, but are none: a number without the prefix, another reaction, and an edit.
- * Members get these hints only while a question waits for them.
+ * The hints for events that look like an answer, but do not count: a number without the prefix, another reaction, and
+ * an edit. Members get these hints only while a question waits for an answer.
  */
 
 /** Returns the hint for a number without the prefix; undefined if the text is not a number of an open choice. */

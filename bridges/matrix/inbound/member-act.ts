@@ -31,8 +31,8 @@ export interface RoomView {
   /** Returns a message of the bridge; undefined for other events. */
   shown(eventId: string): ShownEvent | undefined;
   /**
-   * Returns the newest event of the message that an event shows: a game can post each question as another event.
-   * Undefined for other events.
+   * Returns the newest event of the message to which an event belongs, because each question of a game can be another
+   * event. Undefined for other events.
    */
   newestOf(eventId: string): ShownEvent | undefined;
   /** Returns the messages of the bridge, the most recently changed first. */

@@ -14,7 +14,8 @@ export function createNames(api: Pick<MatrixApi, "state">) {
   async function find(key: string, fetched: () => Promise<unknown>): Promise<string> {
     const found = known.get(key);
     if (found !== undefined) return found;
-    // A report does not wait for retries. After a failure, it is sent without a name, and the next report asks again.
+    // A report does not wait for retries. After a failure, the report is sent without a name, and the next report asks
+    // for the name again.
     const name = await fetched().catch(() => undefined);
     if (typeof name === "string") known.set(key, name);
     return typeof name === "string" ? name : "";

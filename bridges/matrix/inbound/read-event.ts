@@ -79,7 +79,8 @@ function readText(typed: Typed, room: RoomView, typing: Typing): MemberAct | und
 }
 
 /**
- * Returns whether a member's text in a direct room answers nothing: no message of the bridge there waits for a text.
+ * Returns whether a member's text in a direct room answers nothing, because no message of the bridge in that room waits
+ * for a text.
  */
 export function isUnasked(act: MemberAct, room: RoomView): boolean {
   return (

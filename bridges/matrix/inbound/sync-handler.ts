@@ -57,7 +57,7 @@ const EDITS_KEPT = 5_000;
 /** Handles the answers of the sync: updates the cached state of the rooms, and reports the events of members. */
 export class SyncHandler {
   readonly #parts: SyncHandlerParts;
-  /** Maps the id of each edit to the id of the edited event: some clients let members react to an edit. */
+  /** Maps the id of each edit to the id of the edited event, because some clients let members react to an edit. */
   readonly #originals = new LRUCache<string, string>({ max: EDITS_KEPT });
 
   constructor(parts: SyncHandlerParts) {
@@ -159,7 +159,7 @@ export class SyncHandler {
     const txnId = event.unsigned?.transaction_id;
     if (txnId === undefined) return;
     timeline.echoed(txnId);
-    // Members can answer the text from here on.
+    // Later events in the timeline can contain members' answers to this message.
     await unsaved.untilSaved(causeOf(txnId));
   }
 
@@ -184,7 +184,7 @@ export class SyncHandler {
     };
   }
 
-  /** Returns the newest event of a message that was in the timeline of a room at the position that was read last. */
+  /** Returns the newest event of a message that the bridge has already read in a room's timeline. */
   #newestOf(
     roomId: string,
     { chatMessageIds }: Pick<ShownMessage, "chatMessageIds">,
@@ -201,7 +201,7 @@ export class SyncHandler {
     return this.#originals.get(target) ?? target;
   }
 
-  /** Returns a message of the bridge, as it was at the position of the timeline that was read last. */
+  /** Returns a message of the bridge, as it was at the last position that the bridge has read in the timeline. */
   #shownAt(roomId: string, target: string): ShownEvent | undefined {
     const { bridge, timeline } = this.#parts;
     const eventId = this.#originalOf(target);

@@ -22,7 +22,7 @@ export interface UpgradeParts {
 const UPGRADES_KEPT = 1_000;
 
 /**
- * Follows the upgrades of rooms: an upgrade replaces a room with another one. For the service, the new room is another
+ * Follows the upgrades of rooms: an upgrade replaces a room with a new room. For the service, the new room is another
  * channel, so a game in the old room ends.
  *
  * Only members with the power to do so can upgrade a room. The new room must name the old one as its predecessor, so
@@ -31,7 +31,7 @@ const UPGRADES_KEPT = 1_000;
 export class Upgrades {
   readonly #parts: UpgradeParts;
   readonly #attempts: Attempts;
-  /** The replaced room, by the id of the new room, until the bridge has moved. */
+  /** Maps the id of a new room to the room that it replaces, until the bridge has moved. */
   readonly #expected = new LRUCache<string, string>({ max: UPGRADES_KEPT });
 
   constructor(parts: UpgradeParts) {

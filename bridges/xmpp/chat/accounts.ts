@@ -23,7 +23,7 @@ export class Accounts {
   async send(message: Outgoing, signal: AbortSignal): Promise<void> {
     const send = async (): Promise<void> => {
       await this.#link.send(privateMessage(message, false));
-      // The server handles stanzas in order, so an error of this server arrives before the answer to this request.
+      // The server handles stanzas in order, so its error for the message would arrive before the answer to this ping.
       this.#link.request(pingRequest(this.#server)).then(
         () => this.#pending.confirm(message.id),
         (error: object) => {
@@ -35,7 +35,7 @@ export class Accounts {
     await this.#pending.send(message.id, send, signal);
   }
 
-  /** Reads an error for a message. */
+  /** Handles an error that the server returned for a message. */
   onError(stanza: Element): void {
     this.#pending.refuse(stanza.attrs["id"] ?? "", toChatError(refusalOf(stanza)));
   }

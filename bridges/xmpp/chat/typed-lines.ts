@@ -29,15 +29,15 @@ export interface TypedLinesOptions {
   readonly log: Logger;
 }
 
-/** Where a hint for a member is sent. */
+/** The occupant of a room, or the account, to which a hint is sent. */
 type HintTo = { readonly room: Room; readonly nick: string } | { readonly account: string };
 
 const HINT_WITHIN_MS = 20_000;
-/** Maximum number of reports in progress. Further lines are dropped, because the service does not keep up. */
+/** Maximum number of reports in progress. Further lines are dropped, because the service cannot keep up. */
 const REPORTS_MAX = 1_000;
 /** Maximum number of reports in progress of one member, so that a member who floods a room does not affect others. */
 const REPORTS_OF_MEMBER_MAX = 20;
-/** Minimum milliseconds between two hints to a member that the bridge has no voice. */
+/** Minimum milliseconds between two hints that tell the same member that the bridge has no voice. */
 const SILENCE_GAP_MS = 10_000;
 const SILENCE_HINTS_MAX = 1_000;
 const NO_VOICE = "The bridge cannot write in this room: a moderator must give it voice.";
@@ -48,7 +48,9 @@ export class TypedLines {
   readonly #textChat: TextChat;
   /** The reports in progress, each with the id of the member. */
   readonly #reports = new Map<Promise<void>, string>();
-  /** The members who learned just before that the bridge has no voice. Other hints must not delay this one. */
+  /**
+   * The members who recently got the hint that the bridge has no voice. Hints of other kinds must not delay this hint.
+   */
   readonly #silenceHints = new LRUCache<string, true>({ max: SILENCE_HINTS_MAX, ttl: SILENCE_GAP_MS });
 
   constructor(options: TypedLinesOptions) {
@@ -57,7 +59,7 @@ export class TypedLines {
     this.#textChat = new TextChat({ bridge, settings, channelWord: "room" });
   }
 
-  /** Reads a line in a room. `atMs` is the time of a line that the room repeats. */
+  /** Reads a line in a room. `atMs` is the original time of a line that the room repeats from its history. */
   onRoomLine(room: Room, message: Element, atMs: number | undefined): void {
     const { lastSeen } = this.#options;
     const isMissed = atMs !== undefined && lastSeen.isMissed(room.jid, atMs);
@@ -78,7 +80,7 @@ export class TypedLines {
     );
   }
 
-  /** Reads a message that is not from a room as a whole: from an occupant of a room, or from an account. */
+  /** Reads a private message from an occupant of a room or from an account. */
   onPrivate(message: Element): void {
     const { from = "", type } = message.attrs;
     const { local, resource } = readJid(from);
@@ -123,7 +125,8 @@ export class TypedLines {
       return log.warn({ userId }, "dropped a line: too many lines are being reported");
     }
     const work = async (): Promise<void> => {
-      // The kit notes a message just after the room has shown it. A line in the same packet can already answer it.
+      // The kit notes a message just after the room has shown it. A line in the same packet can already answer the
+      // message.
       await setImmediate();
       const hint = await this.#hintFor(message, line);
       if (hint !== undefined && to !== undefined) await this.#tell(to, hint);
@@ -155,7 +158,10 @@ export class TypedLines {
     return NO_VOICE;
   }
 
-  /** Whether the line is the command that the bridge answers itself, which says why games do not work in the room. */
+  /**
+   * Whether the line is the status command. The bridge answers this command itself, and says why games do not work in
+   * the room.
+   */
   #asksForStatus({ text }: TypedLine): boolean {
     const { settings } = this.#options;
     const command = readCommand(text, settings);

@@ -26,14 +26,14 @@ export interface XmppChatOptions {
 
 /** Maximum bytes of a text. Servers allow stanzas of at least 64 KB. */
 const TEXT_MAX_BYTES = 16_000;
-/** Updates of these kinds begin something that members must not miss above the lines that they type. */
+/** Updates of these kinds are posted as new messages, so that members do not miss them above later lines. */
 const POSTED_AGAIN = new Set(["question", "gotcha_bait", "game_end"]);
 const DM = "dm:";
 const ACCOUNT = "jid:";
 
 /**
- * Shows the service's messages in rooms. The id of a message in the chat is the id of the event. So the bridge finds its
- * messages in the room's history after a crash, and does not send them twice.
+ * Shows the service's messages in rooms. The id of a message in the chat is the id of the event. After a crash, the
+ * bridge therefore finds its messages in the room's history, and does not send them twice.
  */
 export class XmppChat implements BridgeChat {
   readonly #options: XmppChatOptions;
@@ -69,7 +69,7 @@ export class XmppChat implements BridgeChat {
       return this.#sendTo(channel.slice(DM.length), id, messageText(message, ""), signal, newest);
     }
     const room = this.#room(channel);
-    // A refused update is dropped, so the update waits while the bridge joins the room again.
+    // The update waits until the bridge has joined the room again, because a refused update would be dropped.
     await room.untilJoined(signal);
     const isNew = this.#options.hasNewQuestions && POSTED_AGAIN.has(message.kind);
     await room.post(id, this.#text(message), signal, isNew ? undefined : newest);
@@ -89,7 +89,7 @@ export class XmppChat implements BridgeChat {
     if (before === undefined || !before.buttons.flat().some((button) => "action" in button)) return;
     const buttons = before.buttons.map((row) => row.filter((button) => !("action" in button)));
     const text = this.#text({ ...before, buttons });
-    // The new message is shown, so the update must not fail.
+    // The new message is already shown, so the update must not fail if the correction fails.
     await room.post(`${event.id}-closed`, text, signal, newest).catch(() => undefined);
   }
 
@@ -103,7 +103,7 @@ export class XmppChat implements BridgeChat {
     return messageText(message, this.#options.prefix);
   }
 
-  /** Sends a private text in a room of the member, or else to the account. */
+  /** Sends a private text to the member's account, or in a room if the account is unknown. */
   async #sendTo(
     user: string,
     id: string,
@@ -133,7 +133,7 @@ export function messageText(message: Message, prefix: string): string {
 function cut(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
-  // A character that is cut becomes U+FFFD.
+  // A character that is cut in the middle becomes U+FFFD.
   return `${bytes
     .subarray(0, Math.max(0, maxBytes))
     .toString()

@@ -11,8 +11,8 @@ const STARTTLS_PORT = 5222;
 const DIRECT_PORT = 5223;
 
 /**
- * Returns the addresses of the server of a domain, the preferred address first. They are from the settings or from DNS (SRV
- * records of RFC 6120 and XEP-0368). If there are none, the address is the domain itself.
+ * Returns the addresses of the server of a domain, the preferred address first. The addresses come from the settings or
+ * from DNS (SRV records of RFC 6120 and XEP-0368). If neither gives an address, the address is the domain itself.
  */
 export async function findServer(
   domain: string,

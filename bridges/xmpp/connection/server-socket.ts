@@ -12,14 +12,17 @@ export interface ServerSocketOptions {
 }
 
 const CONNECT_WITHIN_MS = 20_000;
-/** Maximum characters before encryption, and of one stanza. Servers allow stanzas of 64 to 512 KB. */
+/**
+ * Maximum number of characters that are read before encryption, and in one stanza. Servers allow stanzas of 64 to 512
+ * KB.
+ */
 const HANDSHAKE_MAX = 65_536;
 const STANZA_MAX = 2 * 1024 * 1024;
 
 /**
- * A socket to the XMPP server for the library. It is connected only once the connection is encrypted, unless the settings
- * turn encryption off. The library's own sockets do not check the certificate against the domain, and cannot use other
- * authorities. They also break characters that are split between two packets.
+ * A socket to the XMPP server for the library. The socket counts as connected only once it is encrypted, unless the
+ * settings turn encryption off. The library's own sockets do not check the certificate against the domain, and cannot
+ * use other authorities. They also corrupt characters that are split between two packets.
  */
 export class ServerSocket extends EventEmitter {
   readonly #options: ServerSocketOptions;
@@ -34,7 +37,7 @@ export class ServerSocket extends EventEmitter {
     this.#options = options;
   }
 
-  /** Read by the library, which sends a password in plain text only over a secure socket. */
+  /** The library reads this property, and sends a password in plain text only over a secure socket. */
   get secure(): boolean {
     return this.#isSecure;
   }
@@ -143,7 +146,7 @@ async function startTls(socket: Socket, domain: string): Promise<void> {
   if (!/<starttls[\s/>]/.test(features)) throw new Error("the server offers no encryption (STARTTLS)");
   socket.write('<starttls xmlns="urn:ietf:params:xml:ns:xmpp-tls"/>');
   const answer = await readUntil(socket, /<proceed[^>]*>|<failure[^>]*>|<\/stream:stream>/);
-  // An attacker could put stanzas before the encryption.
+  // Nothing may follow the answer: an attacker could inject stanzas before the encryption begins.
   if (!/<proceed[^>]*\/>$|<proceed[^>]*><\/proceed>$/.test(answer.trim())) throw new Error("STARTTLS failed");
 }
 

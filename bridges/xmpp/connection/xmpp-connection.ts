@@ -18,17 +18,17 @@ export interface XmppConnectionOptions {
   onStanza(stanza: Element): void;
 }
 
-/** Any URL: the sockets find the server themselves. */
+/** The library requires a URL, but the sockets find the server themselves. */
 const SERVICE = "xmpps://server";
 /** Namespace of stream management. */
 const SESSIONS = "urn:xmpp:sm:3";
 const STREAMS = "http://etherx.jabber.org/streams";
-/** The features of a stream with which the library continues. */
+/** The stream features that let the library continue its login. */
 const LOGIN_STEPS = ["mechanisms", "authentication", "bind"];
 const ENABLE_WITHIN_MS = 2_000;
 const STEP_WITHIN_MS = 20_000;
 const LOGIN_WITHIN_MS = 45_000;
-/** Milliseconds before the next attempt, after one failure, two failures, … */
+/** Milliseconds before the next attempt, after the first failure, the second failure, … */
 const RETRY_MS = [1_000, 2_000, 5_000, 15_000, 30_000, 60_000];
 const PING_EVERY_MS = 60_000;
 const ANSWER_WITHIN_MS = 20_000;
@@ -147,8 +147,8 @@ export class XmppConnection {
   }
 
   /**
-   * The library is logged in, and enables stream management (XEP-0198) if the server has it. It would miscount stanzas
-   * that are sent before the server's answer.
+   * The library has logged in, and now enables stream management (XEP-0198) if the server supports it. The library
+   * would miscount stanzas that are sent before the server answers.
    */
   #online(): void {
     if (this.#state !== "connecting") return;
@@ -160,7 +160,7 @@ export class XmppConnection {
   #onNonza(element: Element): void {
     const isAnswer = element.is("enabled", SESSIONS) || element.is("failed", SESSIONS);
     if (isAnswer && this.#isLoggedIn) setImmediate(() => this.#up(false));
-    // The library waits silently for a server that offers no login.
+    // If the server offers no login, the library waits forever without an error.
     const isBeforeLogin = this.#state === "connecting" && !this.#isLoggedIn;
     const hasStep = LOGIN_STEPS.some((name) => element.getChild(name) !== undefined);
     if (element.is("features", STREAMS) && isBeforeLogin && !hasStep) {
@@ -179,13 +179,13 @@ export class XmppConnection {
   }
 
   #onError(error: Error): void {
-    // The library itself closes a stream after an error of the stream. Other errors do not affect the connection.
+    // The library itself closes the stream after a stream error. Other errors do not affect the connection.
     if (this.#state === "up")
       this.#options.log.warn({ problem: describe(error) }, "an error of the XMPP server");
     else this.#failed(error);
   }
 
-  /** A failure before the login, or of the connection. */
+  /** Handles a failed login or a broken connection. */
   #failed(error: Error): void {
     if (this.#state === "closed") return;
     const problem = describe(error);
@@ -193,7 +193,7 @@ export class XmppConnection {
       this.#problem = problem;
       this.#options.log.warn({ problem }, "a problem with the connection to the XMPP server");
     }
-    // The event `disconnect` follows. A stream without a login would otherwise stay open.
+    // The event `disconnect` follows. Without this, a stream that never logged in would stay open.
     this.#socket?.destroy();
   }
 
@@ -233,7 +233,7 @@ export class XmppConnection {
   }
 }
 
-/** Returns the reason of a failure, with advice. */
+/** Returns the reason for a failure, with advice. */
 function describe(error: Error & { condition?: string }): string {
   const { condition, message } = error;
   if (condition === "not-authorized" || condition === "account-disabled") {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { bareJid } from "../jid";
 
-/** What a room says about an occupant. */
+/** The properties of an occupant that a room shows. */
 export interface Seen {
   readonly nick: string;
-  /** The id from XEP-0421; undefined if the room gives none. */
+  /** The occupant id of XEP-0421, or undefined if the room gives none. */
   readonly occupantId: string | undefined;
-  /** The account; undefined if the room hides it. */
+  /** The account, or undefined if the room hides the account. */
   readonly jid: string | undefined;
 }
 
@@ -17,18 +17,22 @@ interface Occupant extends Seen {
 
 /** Maximum length of an id in the contract. */
 const ID_MAX = 128;
-/** Maximum number of occupants of a room that the bridge knows: about 1 MB for each room. Others get no private texts. */
+/**
+ * Maximum number of known occupants of a room. They use about 1 MB of memory for each room. Others get no private
+ * texts.
+ */
 const OCCUPANTS_MAX = 2_000;
 
 /**
- * The members in a room, and their ids. In a room that shows all accounts, the id is the account. Otherwise, the id is
- * the occupant id, then the account if the bridge as a moderator sees it, and otherwise the nick.
+ * The members in a room, and their ids. In a room that shows all accounts, the id is the account. In other rooms, the
+ * id is the occupant id. Without occupant ids, it is the account if the bridge is a moderator and sees the account, or
+ * else the nick.
  */
 export class Occupants {
   readonly #room: string;
   readonly #byNick = new Map<string, Occupant>();
   readonly #nickById = new Map<string, string>();
-  /** Ids of members who are changing the nick, by the new nick. */
+  /** Ids of members who are changing their nick, keyed by the new nick. */
   readonly #renamed = new Map<string, string>();
   /** Whether the room shows all accounts. */
   #isNonAnonymous = false;
@@ -37,7 +41,7 @@ export class Occupants {
     this.#room = room;
   }
 
-  /** Called when the room shows all accounts. A room says so only after it has listed the occupants. */
+  /** Called when the room shows all accounts. A room reports this setting only after it has listed the occupants. */
   showAccounts(): void {
     this.#isNonAnonymous = true;
     for (const seen of this.#byNick.values()) this.put(seen);
@@ -56,7 +60,7 @@ export class Occupants {
     this.#nickById.set(id, nick);
   }
 
-  /** Keeps the id of an occupant who is changing the nick. */
+  /** Keeps the id of an occupant who is changing their nick. */
   rename(from: string, to: string): void {
     const known = this.#byNick.get(from);
     this.remove(from);
@@ -81,7 +85,7 @@ export class Occupants {
     return this.#nickById.get(id);
   }
 
-  /** Returns the id of the author of a message; undefined if the id cannot be known, e.g. if the author has left. */
+  /** Returns the id of a message's author, or undefined if the id is unknown, e.g. because the author has left. */
   idOf(seen: Seen): string | undefined {
     const known = this.#byNick.get(seen.nick);
     const isSame = known !== undefined && (seen.occupantId ?? known.occupantId) === known.occupantId;
@@ -90,7 +94,7 @@ export class Occupants {
     return this.#isNonAnonymous ? undefined : this.#ownId(seen);
   }
 
-  /** Two clients of a member can share a nick, and a member can be in the room with two nicks. */
+  /** Forgets an id unless the member is still in the room with another nick. */
   #forgetId({ id, nick }: Occupant): void {
     if (this.#nickById.get(id) !== nick) return;
     this.#nickById.delete(id);
@@ -98,11 +102,11 @@ export class Occupants {
     if (other !== undefined) this.#nickById.set(id, other.nick);
   }
 
-  /** Returns the id of an occupant that does not depend on the nick; undefined if the room gives none. */
+  /** Returns an occupant's id that does not depend on the nick, or undefined if the room gives no such id. */
   #ownId({ occupantId, jid }: Seen): string | undefined {
     const account = jid === undefined ? undefined : shortened("jid:", bareJid(jid));
     if (this.#isNonAnonymous && account !== undefined) return account;
-    // A room could copy the occupant ids of another room, so the id of the room is part of the id.
+    // A room could copy another room's occupant ids, so the result contains the id of the room.
     return occupantId === undefined ? account : shortened("occupant:", `${this.#room}/${occupantId}`);
   }
 

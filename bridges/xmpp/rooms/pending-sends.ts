@@ -2,7 +2,7 @@ import { RetryLater } from "chat-bridge-kit";
 
 const RETRY_MS = 1_000;
 
-/** The messages that were sent, and that the chat has not yet confirmed or refused, by their ids. */
+/** The sent messages that the chat has not yet confirmed or refused, keyed by id. */
 export class PendingSends {
   readonly #pending = new Map<string, { resolve(): void; reject(error: Error): void }>();
 
@@ -10,7 +10,10 @@ export class PendingSends {
     return this.#pending.size;
   }
 
-  /** Sends a message. Resolves once it is confirmed, and rejects when it is refused, or when `signal` is aborted. */
+  /**
+   * Sends a message. Resolves once the message is confirmed. Rejects if the message is refused, or if `signal` is
+   * aborted.
+   */
   async send(id: string, send: () => Promise<void>, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const onAbort = (): void =>
@@ -40,7 +43,9 @@ export class PendingSends {
     this.#pending.get(id)?.reject(error);
   }
 
-  /** Refuses all messages, e.g. because the connection is lost. The kit then sends them again with the same ids. */
+  /**
+   * Refuses all pending messages, e.g. because the connection is lost. The kit then sends them again with the same ids.
+   */
   refuseAll(reason: string): void {
     for (const { reject } of this.#pending.values()) reject(new RetryLater(RETRY_MS, reason));
   }

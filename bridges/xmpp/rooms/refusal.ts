@@ -11,7 +11,7 @@ export interface Refusal {
 
 const STANZAS = "urn:ietf:params:xml:ns:xmpp-stanzas";
 const RETRY_MS = 2_000;
-/** Conditions that pass, even if the server says `cancel`. */
+/** Error conditions that are temporary, even if the server sends the error type `cancel`. */
 const TEMPORARY = new Set([
   "resource-constraint",
   "remote-server-timeout",
@@ -38,7 +38,7 @@ export function toChatError(refusal: Refusal): Error {
     : new CannotShow(`the server refuses the message: ${condition}`);
 }
 
-/** What an administrator can do about a room that the bridge cannot join, by the condition of the refusal. */
+/** Advice for an administrator about a room that the bridge cannot join, keyed by the condition of the refusal. */
 const ADVICE: Readonly<Record<string, string>> = {
   "not-authorized": "the password of the room is missing or wrong: add it to XMPP_ROOMS",
   forbidden: "the bridge is banned from the room: remove the ban",

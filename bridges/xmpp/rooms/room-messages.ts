@@ -7,7 +7,7 @@ import { refusalOf, toChatError } from "./refusal";
 /** The connection of a room. */
 export interface RoomLink {
   send(stanza: Element): Promise<void>;
-  /** Resolves to the answer. Rejects with `condition` if the answer is an error. */
+  /** Resolves to the answer. Rejects with the property `condition` if the answer is an error. */
   request(iq: Element): Promise<Element>;
 }
 
@@ -30,14 +30,17 @@ const SHOWN_IDS_MAX = 500;
 export class RoomMessages {
   readonly #options: RoomMessagesOptions;
   readonly #pending = new PendingSends();
-  /** Ids of the newest messages of the bridge that the room has shown, also before a restart. */
+  /** Ids of the bridge's newest messages that the room has shown, including those from before a restart. */
   readonly #shown = new LRUCache<string, true>({ max: SHOWN_IDS_MAX });
 
   constructor(options: RoomMessagesOptions) {
     this.#options = options;
   }
 
-  /** Sends a message to everybody. Resolves when the room shows it. Does nothing if the room has shown the id before. */
+  /**
+   * Sends a message to everybody. Resolves when the room shows the message. Does nothing if the room has already shown
+   * a message with this id.
+   */
   async post(id: string, text: string, signal: AbortSignal, replaces?: string): Promise<void> {
     const { link, room } = this.#options;
     if (this.#shown.has(id)) return;
@@ -58,7 +61,7 @@ export class RoomMessages {
     const stanza = privateMessage({ id, to: `${room}/${nick}`, text, replaces }, true);
     const send = async (): Promise<void> => {
       await link.send(stanza);
-      // The room handles stanzas in order, so an error arrives before the answer to this request.
+      // The room handles stanzas in order, so an error would arrive before the answer to this ping.
       void this.ask().then(() => this.#pending.confirm(id));
     };
     await this.#pending.send(id, send, signal);
@@ -76,7 +79,7 @@ export class RoomMessages {
     }
   }
 
-  /** Called when the room shows a message of the bridge. */
+  /** Called when the room shows a message from the bridge. */
   onShown(id: string): void {
     this.#shown.set(id, true);
     this.#pending.confirm(id);
@@ -87,11 +90,11 @@ export class RoomMessages {
     const { id = "" } = message.attrs;
     const refuse = (): void => this.#pending.refuse(id, toChatError(refusal));
     if (refusal.condition !== "not-acceptable" || !this.#options.isJoined()) return refuse();
-    // The room refuses all messages of strangers, or a private message: find out which.
+    // Either the bridge is no longer in the room, or the room refuses private messages: ask the room.
     void this.ask().then(() => (this.#options.isJoined() ? refuse() : undefined));
   }
 
-  /** Refuses all messages, so that the kit sends them again later. */
+  /** Refuses all pending messages, so that the kit sends them again later. */
   refuseAll(reason: string): void {
     this.#pending.refuseAll(reason);
   }

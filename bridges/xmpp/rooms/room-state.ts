@@ -1,6 +1,7 @@
 /**
- * The state of a room. A lost connection that is resumed keeps the room. `problem` is the reason for an administrator.
- * If `isFinal`, only an administrator or a moderator can change the reason.
+ * The state of a room. If a lost connection is resumed, the bridge is still in the room. `problem` tells an
+ * administrator why the bridge is not in the room. If `isFinal`, only an administrator or a moderator can solve the
+ * problem.
  *
  *     offline ──▶ joining ──▶ joined ──▶ out ──▶ joining
  *        │           │                   ▲          │
@@ -33,13 +34,13 @@ export function moved(from: State, to: State): State {
 export interface Removal {
   /** The reason, for an administrator. */
   readonly problem: string;
-  /** Whether somebody must act before the bridge can join again. */
+  /** Whether an administrator or a moderator must act before the bridge can join again. */
   readonly isFinal: boolean;
   /** Whether somebody removed the bridge on purpose. */
   readonly isMeant: boolean;
 }
 
-/** Returns why the bridge was removed from a room, by the status codes of XEP-0045. */
+/** Returns why the bridge was removed from a room, according to the status codes of XEP-0045. */
 export function removalOf(codes: ReadonlySet<string>, isDestroyed: boolean): Removal {
   if (isDestroyed) return { problem: "the room was destroyed", isFinal: true, isMeant: true };
   if (codes.has("301")) {
@@ -52,7 +53,7 @@ export function removalOf(codes: ReadonlySet<string>, isDestroyed: boolean): Rem
       isMeant: true,
     };
   }
-  // A server that shuts down, or that fails to reach the bridge, also removes occupants.
+  // A server that shuts down also removes the occupants, and a server that cannot reach the bridge removes the bridge.
   const isLost = codes.has("332") || codes.has("333");
   return codes.has("307") && !isLost
     ? { problem: "the bridge was kicked from the room", isFinal: false, isMeant: true }

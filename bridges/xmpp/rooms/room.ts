@@ -21,13 +21,13 @@ export interface RoomOptions {
   readonly password: string | undefined;
   /** The nick that the bridge tries first. */
   readonly nick: string;
-  /** Whether the bridge rejoins after a kick. */
+  /** Whether the settings list the room. The bridge rejoins such a room after a kick. */
   readonly isConfigured: boolean;
   readonly link: RoomLink;
   readonly log: Pick<Logger, "info" | "warn">;
-  /** Seconds of the room's history that the room repeats when the bridge joins. */
+  /** Returns the number of seconds of history that the room repeats when the bridge joins. */
   historySeconds(): number;
-  /** Called with each message of a member; `atMs` is the time of a repeated message. */
+  /** Called with each message from a member. `atMs` is the original time of a repeated message. */
   onLine(room: Room, message: Element, atMs: number | undefined): void;
   /** Called when the bridge has joined, and the room has repeated its history. */
   onJoined(): void;
@@ -35,14 +35,20 @@ export interface RoomOptions {
   onForget(room: Room): void;
 }
 
-/** Milliseconds before the bridge joins again, after one failure, two failures, … */
+/** Milliseconds before the bridge joins again, after the first failure, the second failure, … */
 const REJOIN_MS = [1_000, 5_000, 15_000, 60_000, 300_000];
 const REJOIN_FINAL_MS = 60_000;
 /** Milliseconds in a room after which an earlier failure no longer counts. */
 const CALM_MS = 600_000;
-/** Milliseconds without the room's subject, which ends a join, after which the join counts as complete or failed. */
+/**
+ * Milliseconds after which a join counts as complete or failed if the room has not sent its subject, which normally
+ * ends the join.
+ */
 const JOIN_WITHIN_MS = 10_000;
-/** Milliseconds for which a message waits for a join, so that the first messages after a start are not refused. */
+/**
+ * Milliseconds for which a message waits until the bridge has joined, so that the first messages after a start are not
+ * refused.
+ */
 const SOON_MS = 20_000;
 const RETRY_MS = 1_000;
 const NICKS_TRIED = 4;
@@ -55,7 +61,7 @@ export class Room {
   readonly password: string | undefined;
   readonly #options: RoomOptions;
   readonly #messages: RoomMessages;
-  /** Called when the room is joined. */
+  /** Functions that are called when the bridge has joined the room. */
   readonly #waiting = new Set<() => void>();
   #state: State = { type: "offline", wasJoined: false };
   #nick: string;
@@ -121,7 +127,7 @@ export class Room {
     }
   }
 
-  /** Joins the room in a new session. */
+  /** Joins the room. Forgets the occupants and the pending messages of an earlier session. */
   join(): void {
     this.#to({ type: "joining", isPresent: false });
     this.#messages.refuseAll("the bridge is joining the room again");
@@ -132,7 +138,7 @@ export class Room {
     link.send(joinPresence(this.#address(), password, historySeconds())).catch(() => undefined);
   }
 
-  /** Called when a member invites the bridge: the reason why the bridge is not in the room may be gone. */
+  /** Called when a member invites the bridge. The problem that kept the bridge out of the room may be solved. */
   invited(): void {
     if (this.#state.type === "out") this.join();
   }
@@ -186,7 +192,7 @@ export class Room {
     await this.#messages.whisper(id, nick, text, signal, replaces);
   }
 
-  /** Asks the room whether the bridge is still in it. Joins again if it is not. */
+  /** Asks the room whether the bridge is still in it. Joins again if the bridge is not in the room. */
   ask(): Promise<void> {
     return this.#messages.ask();
   }
@@ -201,7 +207,10 @@ export class Room {
     });
   }
 
-  /** Resolves if the room is joined, or is joined soon. Otherwise, rejects with the error for the kit. */
+  /**
+   * Resolves if the bridge is in the room, or joins it soon. Otherwise, rejects with an error that tells the kit
+   * whether to retry.
+   */
   async #ready(signal: AbortSignal): Promise<void> {
     const isJoining = this.#state.type === "joining" || this.#state.type === "offline";
     if (isJoining) await this.untilJoined(AbortSignal.any([signal, AbortSignal.timeout(SOON_MS)]));
@@ -254,7 +263,10 @@ export class Room {
       this.#options.log.warn({ room }, "the bridge has no voice in the room: a moderator must give it voice");
   }
 
-  /** The room did not exist. A member must create it, because a room of the bridge would have no other owner. */
+  /**
+   * The room did not exist, and the server created it for the bridge. A member must create the room, because the bridge
+   * would be its only owner.
+   */
   #onCreated(): void {
     this.#options.link.request(cancelRoom(this.jid)).catch(() => undefined);
     this.#out(whyNotJoined({ condition: "item-not-found", type: "cancel" }), true);
@@ -290,7 +302,7 @@ export class Room {
     const { resource: nick } = readJid(from);
     const atMs = delayedAtMs(message);
     const hasBody = message.getChild("body") !== undefined;
-    // The subject, or a first new message, ends the history.
+    // The history ends with the room's subject, or with the first new message.
     const isLive = atMs === undefined || (message.getChild("subject") !== undefined && !hasBody);
     if (isLive && this.#state.type === "joining" && this.#state.isPresent) this.#onJoined();
     if (hasBody && nick === this.#nick) {
@@ -304,7 +316,7 @@ export class Room {
   #onConfiguration(message: Element): void {
     const codes = statusCodes(message);
     if (!codes.has("172") && !codes.has("173")) return;
-    // The presences of the next join contain the accounts, or lack them.
+    // The presences that the room sends at the next join match the new setting.
     if (this.isJoined) this.join();
   }
 

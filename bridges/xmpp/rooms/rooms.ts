@@ -26,7 +26,7 @@ const INVITED_MAX = 100;
 const QUIET_MS = 5 * 60_000;
 const ASK_EVERY_MS = 60_000;
 
-/** The rooms of the bridge: those in the settings, and those to which the bridge was invited. */
+/** The bridge's rooms: the rooms in the settings, and the rooms to which the bridge was invited. */
 export class Rooms {
   readonly #options: RoomsOptions;
   readonly #rooms = new Map<string, Room>();
@@ -54,7 +54,7 @@ export class Rooms {
     return this.#rooms.get(jid);
   }
 
-  /** Returns a room in which a member is present, and the member's nick there. */
+  /** Returns a room in which a member is present, and the member's nick in this room. */
   find(userId: string): { readonly room: Room; readonly nick: string } | undefined {
     for (const room of this.joined) {
       const nick = room.occupants.nickOf(userId);
@@ -146,7 +146,7 @@ export class Rooms {
     return true;
   }
 
-  /** @param by the account or the room that invites the bridge, as the bridge's server has verified it */
+  /** @param by the verified account or room that invites the bridge */
   #onInvited(jid: string, by: string, password: string | undefined): void {
     const { allowInvites, log } = this.#options;
     const known = this.#rooms.get(jid);
@@ -174,15 +174,15 @@ export class Rooms {
 
 /**
  * Returns who invites the bridge to a room. Nobody verifies the account that a room names, and a stranger's server can
- * name any account. So the account counts only if its domain also runs the room. Otherwise, the room itself invites. A
- * room that hides accounts names itself, too.
+ * name any account. So the named account counts as the inviter only if its domain also runs the room. Otherwise, the
+ * room itself counts as the inviter. A room that hides accounts also names itself.
  */
 function inviterOf(room: string, named: string): string {
   const [home, { domain }] = [readJid(room).domain, readJid(named)];
   return home === domain || home.endsWith(`.${domain}`) ? named : room;
 }
 
-/** Returns the reason for the log, with the entries that would allow the invitation. */
+/** Returns why an invitation is ignored, for the log, with the entries that would allow the invitation. */
 function notAllowed(by: string): string {
   const entries = [by, readJid(by).domain].filter((entry) => entry !== "").map(shortened);
   return `XMPP_ALLOW_INVITES does not allow it: add ${[...new Set([...entries, "*"])].join(" or ")}`;

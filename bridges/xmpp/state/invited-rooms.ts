@@ -6,12 +6,15 @@ import type { WantedRoom } from "../settings";
 
 export type InvitedRooms = ReturnType<typeof invitedRooms>;
 
-/** The file with the rooms to which the bridge was invited. Only the owner can read the file, because of passwords. */
+/**
+ * The file with the rooms to which the bridge was invited. Only the owner can read the file, because it contains
+ * passwords.
+ */
 export function invitedRooms(folder: string, log: Logger) {
   const path = join(folder, "rooms.json");
   let saving = Promise.resolve();
   return {
-    /** Returns the saved rooms; none if the file does not exist or is damaged. */
+    /** Returns the saved rooms, or an empty list if the file does not exist or is damaged. */
     load(): readonly WantedRoom[] {
       try {
         const rooms = JSON.parse(readFileSync(path, "utf8")) as readonly WantedRoom[];

@@ -4,19 +4,22 @@ import { replaceDurably } from "chat-bridge-kit/durable-file";
 import type { Logger } from "chat-bridge-runner";
 
 const SAVE_EVERY_MS = 5_000;
-/** Age above which missed lines are ignored, ms: after a long outage, they are stale. */
+/** Age in milliseconds above which missed lines are ignored, because lines from before a long outage are stale. */
 const MISSED_MAX_AGE_MS = 5 * 60_000;
 /** Milliseconds by which the clocks of the server and the bridge may differ. The service ignores repeated lines. */
 const OVERLAP_MS = 15_000;
 /** Seconds of the history in which the bridge looks for its own messages, so that it does not send them twice. */
 const OWN_SECONDS = 120;
 
-/** Keeps the time until which the bridge has read each room, in a file, so that the next run reads what it missed. */
+/**
+ * Saves in a file until when the bridge has read each room, so that the next run reads the lines that the bridge
+ * missed.
+ */
 export class LastSeen {
   readonly #path: string;
   readonly #folder: string;
   readonly #log: Logger;
-  /** Times by room, ms since the epoch. The bridge has few rooms: see `Rooms`. */
+  /** Times in milliseconds since the epoch, keyed by room. The bridge has few rooms: see `Rooms`. */
   readonly #atMs: Map<string, number>;
   readonly #timer: NodeJS.Timeout;
   #isDirty = false;
@@ -33,13 +36,13 @@ export class LastSeen {
   /** Notes that the bridge has read everything in the room until now. */
   note(room: string): void {
     const now = Date.now();
-    // After the first join, the noted time is in the future.
+    // Just after the first join, the noted time is still in the future: see `noteJoin`.
     this.#set(room, Math.max(now, Math.min(this.#atMs.get(room) ?? now, now + OVERLAP_MS)));
   }
 
   /**
-   * Notes that the bridge has joined the room. At the first join, the overlap is part of the time, because the bridge was
-   * not in the room before: no later run reads lines that are older than this join.
+   * Notes that the bridge has joined the room. At the first join, the noted time includes the overlap. So no later run
+   * reads lines from before this join, when the bridge was not in the room.
    */
   noteJoin(room: string): void {
     if (this.#atMs.has(room)) this.note(room);
@@ -53,7 +56,7 @@ export class LastSeen {
     return OWN_SECONDS + Math.ceil(Math.min(Math.max(0, Date.now() - atMs), MISSED_MAX_AGE_MS) / 1_000);
   }
 
-  /** Whether the bridge may have missed a line of this time, and the line is not stale. */
+  /** Whether the bridge may have missed a line that was sent at this time, and the line is not stale. */
   isMissed(room: string, sentAtMs: number): boolean {
     const atMs = this.#atMs.get(room);
     return atMs !== undefined && sentAtMs >= atMs - OVERLAP_MS && Date.now() - sentAtMs < MISSED_MAX_AGE_MS;
@@ -71,7 +74,7 @@ export class LastSeen {
     if (isNew) void this.#save();
   }
 
-  /** Saves the times, one save after another. */
+  /** Saves the times after any save that is in progress. */
   #save(): Promise<void> {
     this.#saving = this.#saving.then(() => this.#write());
     return this.#saving;
@@ -89,7 +92,7 @@ export class LastSeen {
   }
 }
 
-/** Returns the saved times; none if the file does not exist or is damaged. */
+/** Returns the saved times, or no times if the file does not exist or is damaged. */
 function readTimes(path: string): Record<string, number> {
   try {
     const times = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;

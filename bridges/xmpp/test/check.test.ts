@@ -15,14 +15,15 @@ const folder = testFolder();
 const ca = createTestCa();
 afterAll(() => ca.close());
 
-/** Returns what the member sees of the bridge, in the form in which the checker reads shown messages. */
+/** Returns the bridge's messages that the member sees, in the format that the checker reads. */
 function seenBy({ messages }: XmppMember, user: string) {
   const texts = new Map<string, { channel: string; text: string; to?: string }>();
   for (const { type, sender, nick, id, body, replaces, isOld } of messages) {
     if (body === "" || isOld || (sender === ROOM && nick !== "games")) continue;
     const isPrivate = type === "chat";
     const place = isPrivate ? { channel: `dm:${user}`, to: user } : { channel: ROOM };
-    // An invisible character before a literal character keeps clients from reading markup there.
+    // The bridge puts an invisible character before a literal `*`, `_`, `~` or backtick, so that clients do not read it
+    // as markup.
     texts.set(replaces ?? id, { ...place, text: body.replaceAll(/\u2060(?=[*_~`])/g, "") });
   }
   return [...texts.values()];
@@ -30,7 +31,7 @@ function seenBy({ messages }: XmppMember, user: string) {
 
 /** Starts a bridge between the checker and a room, and resolves to the rules that the bridge breaks. */
 async function brokenRules(server: XmppServer) {
-  // In a room that shows all accounts, a member's id is known without a command.
+  // In a room that shows all accounts, the test knows the member's id before the member runs a command.
   const [ann] = (await openRoom(server, ["ann"], ROOM, { whois: "anyone" })) as [XmppMember];
   const user = `jid:${ann.jid}`;
   const observation = await plainHost((_request, response) =>

@@ -14,7 +14,7 @@ const SERVERS = [
   ["ejabberd", () => startEjabberd(folder, ca)],
 ] as const;
 
-/** Returns the texts of the bridge in the room, after all corrections. */
+/** Returns the texts of the bridge's messages in the room, after all corrections. */
 const shown = ({ messages }: XmppMember): readonly string[] => shownIn(messages, ROOM, "games");
 
 // time: ordering

@@ -64,7 +64,7 @@ test("init says that a password is wrong, that a certificate is not trusted, and
   expect(missing.output()).toContain(`cannot play in nowhere@${ROOMS}: the room does not exist`);
 });
 
-test("in a terminal, a user without rooms gives no rooms, and init says who may invite the bridge", async () => {
+test("in a terminal, a user can leave the list of rooms empty, and init then says who may invite the bridge", async () => {
   const folder = mkdtempSync(join(root, "init-"));
   const workspace = await service.workspaces.make();
   const { XMPP_ROOMS: _rooms, ...environment } = chatSettings(server);

@@ -45,7 +45,7 @@ const send = async (content: ContentInit) =>
 const health = async () =>
   (await stage.bridge.health()).body as { rooms: { id: string; problem?: string }[] };
 const problemOf = async (room: string) => (await health()).rooms.find(({ id }) => id === room)?.problem;
-/** Sends a request of an owner or a moderator about the bridge's nick or account. */
+/** Sends a request by which an owner or a moderator changes the rights of the bridge's nick or account. */
 const change = (member: XmppMember, room: string, item: string, space = "admin") =>
   member.raw(
     `<iq type="set" id="c${Math.random()}" to="${room}"><query xmlns="http://jabber.org/protocol/muc#${space}">${item}</query></iq>`,
@@ -57,7 +57,7 @@ const reported = async (words: string) => {
   return delivery.received.event?.user;
 };
 
-test("a room that does not exist is not created, a room with a password is joined, and /health says why a room is silent", async () => {
+test("a room that does not exist is not created, a room with a password is joined, and /health says why the bridge is not in a room", async () => {
   await until("both rooms are known", async () => (await problemOf(MISSING))?.includes("create it"));
   expect(await problemOf(MISSING)).toBe("the room does not exist: create it with your client");
   await until("the room is joined", async () => (await problemOf(LOCKED)) === undefined);
@@ -77,7 +77,7 @@ test("a member who changes the nick keeps the id, and gets private messages unde
   expect(ann.messages.filter(({ body }) => body.includes("only for Bob"))).toEqual([]);
 });
 
-test("private lines without a question are explained, corrections and encrypted lines too, and other rooms are not named", async () => {
+test("the bridge explains why private lines without a question, corrections and encrypted lines have no effect, and does not name other rooms", async () => {
   cid.whisper(`${ROOM}/games`, "!2");
   const hint = await cid.sees("No question waits");
   expect(hint).toMatchObject({
@@ -122,7 +122,7 @@ test("an update corrects the message, a question is a new message, and character
   expect(await ann.sees("an answer")).toMatchObject({ replaces: question.id });
 });
 
-test("in a moderated room, the log, /health and the member say that the bridge has no voice, and it continues with voice", async () => {
+test("in a moderated room, the log, /health and a message to the member say that the bridge has no voice, and the bridge continues once it has voice", async () => {
   change(ann, ROOM, `<item nick="games" role="visitor"/>`);
   await stage.bridge.logs("the bridge has no voice in the room: a moderator must give it voice");
   expect(await problemOf(ROOM)).toContain('a moderator must give voice to "games"');
@@ -146,7 +146,7 @@ test("in a moderated room, the log, /health and the member say that the bridge h
   expect(consumer.seen.filter((each) => each.text === "unheard")).toEqual([]);
 });
 
-test("a kick from a room of the settings is followed by a return, and a kick from a room of an invitation is not, even after a restart", async () => {
+test("after a kick, the bridge rejoins a room of its settings, but not a room that it was invited to, even after a restart", async () => {
   change(ann, ROOM, `<item nick="games" role="none"/>`);
   await until("the bridge has left", () =>
     stage.bridge
@@ -187,7 +187,7 @@ test("a kick from a room of the settings is followed by a return, and a kick fro
   expect((await health()).rooms.map(({ id }) => id)).toEqual([ROOM, MISSING, LOCKED]);
 });
 
-test("a banned bridge drops messages for the room, says so, and returns when the ban is removed", async () => {
+test("a banned bridge drops messages for the room, and reports the ban", async () => {
   change(eve, LOCKED, `<item affiliation="outcast" jid="games@localhost"/>`);
   await until("the ban is known", async () => (await problemOf(LOCKED))?.includes("banned"));
   const { eventId } = await send(create(LOCKED, text("banned text")));
@@ -200,7 +200,7 @@ test("a banned bridge drops messages for the room, says so, and returns when the
   }
 });
 
-test("a member who invites the bridge to a room of the settings makes it join at once", async () => {
+test("the bridge joins a room of its settings at once when a member invites the bridge", async () => {
   change(eve, LOCKED, `<item affiliation="none" jid="games@localhost"/>`);
   await eve.roundTrip();
   eve.raw(`<message to="games@localhost"><x xmlns="jabber:x:conference" jid="${LOCKED}"/></message>`);

@@ -34,11 +34,11 @@ export interface BridgeOptions {
 }
 
 /**
- * Maximum number of attempts to send a report. The sender's time limit of one minute usually ends a report before this
+ * Maximum number of attempts to send a report. The sender usually reaches its time limit of one minute before this
  * maximum, so an outage of less than a minute loses no reports.
  */
 const ATTEMPTS_MAX = 20;
-/** Maximum milliseconds that the start of a break waits for the answer to the last report. */
+/** Maximum milliseconds for which the bridge waits for the answer to the last report before a break begins. */
 const ASKED_WITHIN_MS = 3_000;
 /** The breaks for which the service refuses the bridge's requests. */
 const REFUSED: readonly Break[] = ["secret", "clock"];
@@ -93,7 +93,7 @@ interface BridgeParts {
   readonly tap: Awaited<ReturnType<typeof startTap>>;
   readonly catchUp: ReturnType<typeof createCatchUp>;
   readonly receiver: ReturnType<typeof createPushReceiver>;
-  /** Undefined when this bridge cannot receive pushes. */
+  /** The listener for pushes; undefined if this bridge cannot receive pushes. */
   readonly listener: Awaited<ReturnType<typeof listenForPushes>> | undefined;
   readonly outage: ReturnType<typeof createOutage>;
   readonly faults: ReturnType<typeof createFaults>;
@@ -110,8 +110,8 @@ interface BridgeParts {
  *      └──────────── target URL cleared ◀──────────────┘
  *
  * A member can break the bridge, to see what the dashboard then shows. A cut network works in both modes: after the
- * repair, the bridge sends waiting reports and polls immediately. For the other breaks, the bridge first switches to
- * pushes if it can, because the service notices a failed push at once, but missing polls only after minutes.
+ * repair, the bridge sends waiting reports and polls immediately. For all other breaks, the bridge first switches to
+ * pushes if it can: the service notices a failed push at once, but missing polls only after minutes.
  */
 export class Bridge {
   readonly #config: ChatConfig;
@@ -189,7 +189,7 @@ export class Bridge {
     });
   }
 
-  /** Repairs the bridge; the mode stays. Does nothing if the bridge is not broken. */
+  /** Repairs the bridge, and keeps the mode. Does nothing if the bridge is not broken. */
   async repair(): Promise<void> {
     const { tap, listener, outage, faults } = this.#parts;
     if (this.#state.broken === null) return;
@@ -198,7 +198,7 @@ export class Bridge {
     listener?.setFault(undefined);
     outage.end();
     this.#change({ broken: null, problem: null });
-    // After a refused poll, the poller would wait for 30 seconds.
+    // After a refused poll, the poller would wait for 30 seconds, so it is stopped and started again.
     await this.#polling.stop();
     this.#follow();
   }
@@ -207,7 +207,7 @@ export class Bridge {
     const { tap, catchUp, receiver, listener, report } = this.#parts;
     this.#over.abort();
     await this.#polling.stop();
-    // Without a target URL, the service holds events until the next run.
+    // If the workspace has no target URL, the service holds events until the bridge runs again.
     if (this.#state.mode === "push") await this.#turnTo("poll").catch(report);
     await tap.close();
     await listener?.close();
@@ -253,8 +253,8 @@ export class Bridge {
   }
 
   /**
-   * Begins a break: first for pushes, so that the event that the games send for the last report is rejected, and then
-   * for reports and polls.
+   * Begins a break: first for pushes, then for reports and polls. In between, the bridge sends the last report. A game
+   * answers this report with an event, which the broken bridge rejects.
    */
   async #begin(how: Break, by: Member, command: Command | undefined): Promise<void> {
     const { tap, listener, outage, faults } = this.#parts;
@@ -271,7 +271,7 @@ export class Bridge {
       tap.setCut(true);
     }
     this.#change({ broken: { how, by: by.name }, problem: null });
-    // The service also shows why it refuses requests, so the bridge sends one.
+    // The dashboard also shows why the service refuses requests, so the bridge sends a request that is refused.
     if (command !== undefined && REFUSED.includes(how)) {
       void this.report({ type: "message", channel: command.channel, user: by, text: "Can you read this?" });
     }

@@ -7,15 +7,15 @@ import type { Break } from "../shapes";
 /** Milliseconds by which a broken clock is behind. The contract allows a difference of five minutes. */
 const CLOCK_BEHIND_MS = 6 * 60_000;
 
-/** The secret and the clock of one direction: of pushes, or of reports and polls. */
+/** The secret and the clock for one direction: pushes, or reports and polls. */
 export interface Direction {
   readonly secrets: SecretLookup;
   readonly timing: Timing;
 }
 
 /**
- * Returns the secret and the clock that the bridge uses. The bridge can begin a break in one direction only, so that a
- * last report can still cause an event, which the bridge then rejects.
+ * Returns the secret and the clock that the bridge uses. A break can begin for pushes first, so that a last report
+ * still causes an event, which the bridge then rejects.
  */
 export function createFaults(secret: SecretList, timing: Timing) {
   const now: { pushes: Break | undefined; reports: Break | undefined } = {
@@ -29,7 +29,7 @@ export function createFaults(secret: SecretList, timing: Timing) {
   });
   return {
     pushes: direction("pushes"),
-    /** Also the secret and the clock of polls. */
+    /** The secret and the clock for reports and polls. */
     reports: direction("reports"),
     begin(name: keyof typeof now, how: Break): void {
       now[name] = how;

@@ -7,7 +7,10 @@ import { newestThatFit } from "../room/newest-that-fit";
 import type { Room } from "../room/room";
 import type { Note, Post } from "../shapes";
 
-/** Maximum bytes of an answer. The room can be full of long posts, and the checker sends many requests per second. */
+/**
+ * Maximum bytes of an answer, because the room can be full of long posts, and the checker sends many requests per
+ * second.
+ */
 const BODY_MAX_BYTES = 1024 * 1024;
 
 /**
@@ -33,7 +36,7 @@ export function createObservation(
   };
 }
 
-/** Returns all posts, and then all notes. */
+/** Returns all posts of the room, followed by all notes. */
 function messagesIn(room: Pick<Room, "allPosts" | "allNotes">): readonly ShownMessage[] {
   return [...room.allPosts().map(ofPost), ...room.allNotes().map(ofNote)];
 }

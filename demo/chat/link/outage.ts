@@ -10,8 +10,8 @@ export function createOutage(clock: Timing = REAL_TIMING) {
   let restore = (): void => undefined;
   const timing: Timing = {
     ...clock,
-    // Only waits that begin while the network is cut are shortened. No answers arrive then, so a wait that an answer
-    // demands, e.g. with `Retry-After`, is never shortened.
+    // Only waits that begin while the network is cut are shortened. No answers arrive while the network is cut, so a
+    // wait that an answer demands, e.g. with `Retry-After`, is never shortened.
     pause: (ms, signal) => {
       const pause = clock.pause(ms, signal);
       return restored === undefined ? pause : Promise.race([pause, restored]);

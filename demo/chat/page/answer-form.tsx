@@ -10,7 +10,10 @@ export interface AnswerFormProps {
   onAnswer(text: string): void;
 }
 
-/** The field for a typed answer, inside the message that asks for the answer. Only the service gets the answer. */
+/**
+ * The field for a typed answer, inside the message that asks for the answer. The answer is sent only to the service,
+ * and not posted in the chat.
+ */
 export function AnswerForm({ isNumber, isOpen, isPending, onAnswer }: AnswerFormProps) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);

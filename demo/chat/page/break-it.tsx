@@ -7,7 +7,7 @@ import { DASHBOARD_WINDOW, openDashboard } from "./open-dashboard";
 export interface BreakItProps {
   readonly link: LinkState;
   readonly client: ChatClient;
-  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  /** URL of the workspace's page in the dashboard; null if DASHBOARD_URL is not set. */
   readonly dashboard: string | null;
   /** The command that the bridge reports before it breaks, so that a game answers. */
   readonly lastCommand: LastCommand;
@@ -15,7 +15,7 @@ export interface BreakItProps {
   send(request: () => Promise<unknown>): Promise<boolean>;
 }
 
-/** The buttons that break and repair the bridge. A break also shows the dashboard in a second window. */
+/** The buttons that break and repair the bridge. Breaking the bridge also opens the dashboard in a second window. */
 export function BreakIt({ link, client, dashboard, lastCommand, send }: BreakItProps) {
   const { broken, isSwitching, whyFixed } = link;
   const heading = useRef<HTMLHeadingElement>(null);

@@ -43,7 +43,8 @@ export function linkWords({
 /** Returns what a repair does, and what the dashboard shows; "" while the bridge is not broken. */
 export function repairWords({ mode, broken }: LinkState): string {
   if (broken === null) return "";
-  if (mode === "push") return "The dashboard says why. After the repair, send the failed events again there.";
+  if (mode === "push")
+    return "The dashboard says why. After the repair, send the failed events again in the dashboard.";
   return broken.how === "cut"
     ? "When you repair the network, the bridge catches up with the held events."
     : "The dashboard says why. After the repair, the bridge catches up with the held events.";

@@ -19,11 +19,14 @@ export interface BridgePanelProps {
   readonly link: LinkState;
   readonly exchanges: readonly Exchange[];
   readonly client: ChatClient;
-  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  /** URL of the workspace's page in the dashboard; null if DASHBOARD_URL is not set. */
   readonly dashboard: string | null;
   /** The command that the bridge reports before it breaks, so that a game answers. */
   readonly lastCommand: LastCommand;
-  /** The event of a link from the dashboard, whose exchange is opened; undefined for none. */
+  /**
+   * The event that a link from the dashboard names; undefined if there was no link. The panel opens the event's
+   * exchange.
+   */
   readonly wanted: WantedEvent | undefined;
   onClose(): void;
 }
@@ -86,7 +89,7 @@ export function BridgePanel(props: BridgePanelProps) {
       <p class="hint" role="status">
         {wanted !== undefined &&
           found === undefined &&
-          "The event of the link is not on the wire: only the latest 100 requests are shown."}
+          "The linked event is not in this list, which shows only the latest 100 requests."}
       </p>
       <ol class="wire" aria-labelledby="wire-title">
         {exchanges.length === 0 && <li class="hint">Nothing yet.</li>}

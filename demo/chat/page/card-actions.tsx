@@ -7,7 +7,7 @@ import { isCurrent, readGameData } from "./game-data";
 import { useRequest } from "./use-request";
 import { useSettled } from "./use-settled";
 
-/** Milliseconds after which a reported press is no longer marked, if the game does not answer. */
+/** Milliseconds after which a press is no longer marked as pending, if the game does not answer. */
 const UNANSWERED_MS = 10_000;
 
 /** A press or a typed answer, together with the message and the note that the member saw at the time. */
@@ -27,7 +27,8 @@ export interface CardActionsProps {
 
 /**
  * The controls of a message. A press is marked immediately, and only one press or answer is in progress at a time. The
- * press or answer ends when the message or the note changes, when the report fails, or after `UNANSWERED_MS`.
+ * press or answer is no longer in progress when the message or the note changes, when the report fails, or after
+ * `UNANSWERED_MS`.
  *
  * The parent gives each set of controls its own `key`, so that new controls have a new state.
  */

@@ -1,8 +1,8 @@
 import type { Break, LastCommand, LinkMode, Member, StreamEvent } from "../shapes";
 
 /**
- * Returns functions that send requests as the member with `key`. They reject with an Error whose message can be shown
- * to members.
+ * Returns functions that send requests as the member with `key`. These functions reject with an Error whose message can
+ * be shown to members.
  */
 export function clientFor(key: string) {
   /** The answer to the last `say`. Each `say` waits for the answer to the previous `say`, so posts keep their order. */
@@ -34,7 +34,10 @@ export async function join(name: string): Promise<{ readonly member: Member; rea
   return (await answer.json()) as { member: Member; key: string };
 }
 
-/** Sends a request with the member's key. Each error message begins with `subject`, e.g. "Your press". */
+/**
+ * Sends a request with the member's key. If the server is unreachable, the error message begins with `subject`, such as
+ * "Your press".
+ */
 async function request(
   method: string,
   path: string,
@@ -56,7 +59,9 @@ export interface StreamListener {
   onEvent(event: StreamEvent): void;
   /** Called when the stream breaks. The browser then reopens the stream. */
   onDisconnect(): void;
-  /** Called when the stream is not reopened: the server rejected the key, or the user is leaving the page. */
+  /**
+   * Called when the browser does not reopen the stream: the server rejected the key, or the user is leaving the page.
+   */
   onUnknown(): void;
 }
 

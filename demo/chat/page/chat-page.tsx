@@ -24,8 +24,8 @@ export interface ChatPageProps {
 }
 
 /**
- * Moves the focus to a post. Browsers show a ring around an element that a script focuses; a member who used a mouse or
- * a finger gets no ring, until the next key.
+ * Moves the focus to a post. Browsers show a focus ring around an element that a script focuses. If the member used a
+ * mouse or a finger, the ring stays hidden until the next key press.
  */
 function focusPost(id: number, byPointer: boolean): void {
   const post = document.querySelector<HTMLElement>(`#post-${id}`);

@@ -9,7 +9,7 @@ export interface ChatState {
   /** The member's newest note on each post, by the post's id. */
   readonly notes: ReadonlyMap<number, Note>;
   readonly link: LinkState;
-  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  /** URL of the workspace's page in the dashboard; null if DASHBOARD_URL is not set. */
   readonly dashboard: string | null;
   /** Newest first. */
   readonly exchanges: readonly Exchange[];

@@ -8,19 +8,19 @@ const COMMANDS = [
   ["Suggest a topic", "suggest"],
   ["Help", ""],
 ] as const;
-/** Milliseconds after which a command is no longer marked, if no message answers it. */
+/** Milliseconds after which a command is no longer marked as pending, if no message answers it. */
 const UNANSWERED_MS = 4_000;
 
 export interface CommandsProps {
   /**
    * Place of the newest message from the service, in any conversation. When a newer message arrives, the pressed
-   * command is no longer marked.
+   * command is no longer marked as pending.
    */
   readonly answeredAt: number;
   onCommand(text: string): void;
 }
 
-/** The buttons that send commands. A pressed command is marked until a message from the service arrives. */
+/** The buttons that send commands. A pressed command is marked as pending until a message from the service arrives. */
 export function Commands({ answeredAt, onCommand }: CommandsProps) {
   const isSettled = useSettled("commands");
   const [last, setLast] = useState<{ readonly command: string; readonly sentAt: number } | undefined>(

@@ -37,7 +37,7 @@ export function EventLinks({ ids, client, dashboard }: EventLinksProps) {
   );
 }
 
-/** Returns the end of an id, which differs between events of the same time. */
+/** Returns the end of an event's id, which differs even between events with the same time. */
 function shortId(id: string): string {
   return `evt_…${id.slice(-6)}`;
 }

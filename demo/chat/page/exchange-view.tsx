@@ -19,13 +19,16 @@ const WORDS: Readonly<Record<Exchange["what"], string>> = {
 export interface ExchangeViewProps {
   readonly exchange: Exchange;
   readonly client: ChatClient;
-  /** URL of the workspace's page in the dashboard; null if the chat does not know the dashboard. */
+  /** URL of the workspace's page in the dashboard; null if DASHBOARD_URL is not set. */
   readonly dashboard: string | null;
-  /** The event of a link from the dashboard to this exchange, which opens the exchange; undefined for none. */
+  /**
+   * The event in this exchange that a link from the dashboard names; undefined if there was no such link. The link
+   * opens the exchange.
+   */
   readonly wanted: WantedEvent | undefined;
 }
 
-/** One request and its answer. Their details are hidden until the member opens the entry. */
+/** One request and its answer, whose details are hidden until the member opens the entry. */
 export function ExchangeView({ exchange, client, dashboard, wanted }: ExchangeViewProps) {
   const { what, at, answer, times } = exchange;
   const [isOpen, setOpen] = useState(false);

@@ -2,7 +2,8 @@ import type { Message } from "../shapes";
 
 /**
  * The fields of a message's `data` that the page shows: see demo/game/README.md. The contract does not define `data`, so
- * a field of an unexpected type counts as missing. The page shows the messages of other games without these fields.
+ * a field of an unexpected type counts as missing. Messages of other games usually lack these fields, so the page shows
+ * only their text, buttons and images.
  */
 export interface GameData {
   readonly phase: string | undefined;
@@ -22,7 +23,7 @@ export interface GameData {
   readonly results: readonly Result[];
   /** The best players, best first. */
   readonly board: readonly Score[];
-  /** In the data of a note: the member's answer, as in `Result`. */
+  /** The member's answer, in the form of `Result.answer`; only in the data of a note. */
   readonly answer: number | undefined;
 }
 

@@ -20,7 +20,7 @@ function App() {
     return followChat(key, {
       onEvent: (event) => setState((before) => applyEvent(before, event)),
       onDisconnect: () => setState((before) => before && { ...before, isLive: false }),
-      // Chromium also closes the stream when the page is reloaded. The key is then still valid, so it stays in
+      // Chromium also closes the stream when the page is reloaded. In this case, the key is still valid, so it stays in
       // `sessionStorage`.
       onUnknown() {
         setKey("");

@@ -1,7 +1,7 @@
 import type { Member } from "../shapes";
 import type { GameData } from "./game-data";
 
-/** The member's points so far, and the points of the best player; nothing for a member without points. */
+/** The member's points so far, and the points of the best player. Shows nothing if the member has no points. */
 export function OwnScore({ data, me }: { readonly data: GameData; readonly me: Member }) {
   const mine = data.board.find(({ user }) => user === me.id);
   const [best] = data.board;

@@ -9,7 +9,10 @@ export interface StageProps extends MessagePostProps {
   onFocusLost(post: number, byPointer: boolean): void;
 }
 
-/** The message of the running game, between the timeline and the text field: posts by members never move it. */
+/**
+ * The message of the running game, shown between the timeline and the text field, so that posts by members never move
+ * it.
+ */
 export function Stage({ onFocusLost, ...message }: StageProps) {
   const hasFocus = useRef(false);
   const byPointer = useRef(false);

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 
 /**
- * Milliseconds for which new buttons ignore presses. Otherwise, the second tap of a double tap could hit a button that
- * the member has not read.
+ * Milliseconds for which new buttons ignore presses, because the second tap of a double tap could hit a button that the
+ * member has not read.
  */
 const SETTLE_MS = 500;
 
-/** Returns whether `key` has been the same for `SETTLE_MS`. */
+/** Returns whether `key` has not changed for `SETTLE_MS`. */
 export function useSettled(key: string | number): boolean {
   const [settled, setSettled] = useState<typeof key | undefined>(undefined);
   useEffect(() => {

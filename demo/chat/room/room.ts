@@ -22,8 +22,7 @@ const POSTS_MAX = 300;
 const NOTES_MAX = 2_000;
 
 /**
- * The room, which is the chat tool itself: members and posts, kept only in memory. The room does not depend on the
- * service.
+ * The chat tool itself: its members and posts, kept only in memory. The room does not depend on the service.
  */
 export class Room {
   readonly channels: readonly Channel[];

@@ -24,7 +24,7 @@ import type { PageContext } from "./page-context";
 
 const ID = { type: "integer", minimum: 1 } as const;
 
-/** Returns the options of a route whose body has exactly the given properties. */
+/** Returns the options of a route whose JSON body must contain exactly the given properties. */
 function bodyOf(properties: Record<string, object>): object {
   const required = Object.keys(properties);
   return { schema: { body: { type: "object", additionalProperties: false, required, properties } } };
@@ -163,7 +163,7 @@ export function addDashboardRoute(app: FastifyInstance, { dashboard }: PageConte
   });
 }
 
-/** Returns a message that a member sees; undefined if there is none with this id. */
+/** Returns the message with this id; undefined if there is no such message or the member does not see it. */
 function messageFor(room: Room, member: Member, id: number): ServicePost | undefined {
   const post = room.post(id);
   return post?.by === "service" && isSeenBy(member.id, post) ? post : undefined;

@@ -5,7 +5,8 @@ const ANSWER_WITHIN_MS = 5_000;
 const WINDOW_MS = 60_000;
 /**
  * Maximum number of sign-in links per minute, for all members together and for each member. The dashboard permits 240
- * sign-ins per minute and address, and a person with a browser on this machine has the same address as the chat.
+ * sign-ins per minute and address. Browsers on this machine have the same address as the chat, so the chat must leave
+ * enough sign-ins for them.
  */
 const LINKS_MAX = { all: 60, member: 20 } as const;
 
@@ -17,8 +18,8 @@ interface LinksConfig extends Pick<ChatConfig, "workspaceId"> {
 
 /**
  * Returns links to the workspace's pages in the dashboard. With a token that is limited to the workspace, a link signs a
- * person in, unless the person is already signed in. Anyone who can open the chat gets such links, so the chat uses no
- * other token.
+ * person in, unless the person is already signed in. Anyone who can open the chat gets such links, so the chat must not
+ * use a token with more rights.
  */
 export function createDashboardLinks({ dashboard, workspaceId }: LinksConfig, log: Logger, now = Date.now) {
   const { url, token } = dashboard;
@@ -34,7 +35,10 @@ export function createDashboardLinks({ dashboard, workspaceId }: LinksConfig, lo
     return true;
   }
 
-  /** Resolves to a path that signs a person in. Rejects when the dashboard does not answer, or the token is not limited. */
+  /**
+   * Resolves to a path that signs a person in. Rejects when the dashboard does not answer, or the token is not limited
+   * to the workspace.
+   */
   async function signInPath(next: string): Promise<string> {
     const answer = await fetch(`${url}/api/sign-in-links`, {
       method: "POST",
@@ -57,7 +61,7 @@ export function createDashboardLinks({ dashboard, workspaceId }: LinksConfig, lo
   }
 
   return {
-    /** URL of the workspace's page, without a sign-in. */
+    /** URL of the workspace's page, which signs nobody in. */
     page: url + page,
     /** Resolves to the URL of the workspace's page, or of the page of one of its events. */
     async linkFor(memberId: string, eventId: string | null): Promise<string> {

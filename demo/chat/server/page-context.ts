@@ -9,9 +9,9 @@ export interface PageContext {
   readonly room: Room;
   readonly wire: WireLog;
   readonly bridge: Bridge;
-  /** Undefined when the chat does not know the dashboard. */
+  /** Undefined if DASHBOARD_URL is not set. */
   readonly dashboard: DashboardLinks | undefined;
-  /** One function for each open page, called with every change. */
+  /** One function for each open page, called with every event of the stream. */
   readonly pages: Set<(event: StreamEvent) => void>;
 }
 

@@ -24,7 +24,7 @@ export function guardPage(app: FastifyInstance, { hosts, imageSources }: PageGua
     ].join("; "),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    // The page opens the dashboard in a named window, and uses the same window again for the next link.
+    // The page opens all links to the dashboard in one named window, which this value permits.
     "cross-origin-opener-policy": "same-origin-allow-popups",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-cache",

@@ -9,8 +9,8 @@ const STREAMS_MAX = 500;
 /** Milliseconds between heartbeats, which detect broken connections and keep proxies from closing idle streams. */
 const BEAT_EVERY_MS = 15_000;
 /**
- * Maximum bytes of the posts in a `welcome` event, and of the notes. Posts, notes and exchanges together must stay well
- * below `UNREAD_MAX_BYTES`.
+ * Maximum bytes of all posts in a `welcome` event, and of all notes in that event. Posts, notes and exchanges together
+ * must stay well below `UNREAD_MAX_BYTES`.
  */
 const POSTS_MAX_BYTES = 2 * 1024 * 1024;
 /**

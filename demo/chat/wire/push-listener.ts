@@ -33,7 +33,7 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
   let slow = new AbortController();
   let waiting = 0;
 
-  /** Resolves to undefined if the service has closed the connection. The bridge then ignores the push. */
+  /** Resolves to undefined if the service has closed the connection, so that the bridge ignores the push. */
   async function answerTo(
     headers: IncomingHttpHeaders,
     body: Buffer,
@@ -87,7 +87,10 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
   await listening("PUSH_LISTEN", app.listen(push.listen));
   return {
     port: (app.server.address() as AddressInfo).port,
-    /** Breaks the listener; undefined repairs it, and answers the pushes that wait for a slow answer. */
+    /**
+     * Breaks the listener, or repairs it if `how` is undefined. A repair also answers the pushes that wait for a slow
+     * answer.
+     */
     setFault(how: Break | undefined): void {
       fault = how;
       if (how === "cut") app.server.closeAllConnections();
@@ -102,7 +105,10 @@ export async function listenForPushes({ push, receiver, observe, wire }: PushLis
   };
 }
 
-/** Waits as long as a slow bridge needs for an answer. Resolves to whether the connection is still open. */
+/**
+ * Waits for `SLOW_MS`, or until the bridge is repaired or the connection closes. Resolves to whether the connection is
+ * still open.
+ */
 async function delay(response: ServerResponse, repaired: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const end = (): void => over.abort();

@@ -49,7 +49,8 @@ export async function startTap(serviceUrl: string, wire: WireLog) {
       if (isAnswer) {
         return reply.code(answer.status).headers(contractHeaders(answer.headers)).send(answer.body);
       }
-      // After a request's body was read, `request.raw.destroy()` leaves the connection open.
+      // After a request's body was read, `request.raw.destroy()` leaves the connection open, so the socket is
+      // destroyed.
       request.raw.socket.destroy();
       return reply.hijack();
     },

@@ -7,7 +7,7 @@ export type WireLog = ReturnType<typeof createWireLog>;
 
 const EXCHANGES_MAX = 100;
 const BODY_MAX_CHARACTERS = 4_000;
-/** The headers of the contract. All other headers are hidden, because they may contain credentials. */
+/** The headers that the bridge contract defines. All other headers are hidden, because they may contain credentials. */
 const CONTRACT_HEADERS = [
   "content-type",
   "service-signature",
@@ -29,7 +29,10 @@ export function createWireLog(tell: (event: StreamEvent) => void) {
       return exchanges;
     },
 
-    /** Adds an exchange. Both sides must come from `wireSide`, which omits credentials and shortens signatures. */
+    /**
+     * Adds an exchange. The request and the answer must come from `wireSide`, which omits credentials and shortens
+     * signatures.
+     */
     add(fresh: Omit<Exchange, "id" | "times">): void {
       const [before, ...older] = exchanges;
       const again = before !== undefined && isEmptyPoll(before) && isEmptyPoll(fresh);
@@ -67,7 +70,7 @@ export function wireSide(headers: IncomingHttpHeaders | Headers, body: Uint8Arra
   };
 }
 
-/** Returns the ids of the events in a push, or in a page of events. Returns no ids if the body is neither. */
+/** Returns the ids of the events in a push, or in a page of events. Returns no ids for other bodies. */
 export function eventIdsIn(body: Uint8Array): readonly string[] {
   let content: { readonly id?: unknown; readonly events?: unknown } | null;
   try {

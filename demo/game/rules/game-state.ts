@@ -34,7 +34,7 @@ interface Text {
   readonly more: string;
 }
 
-/** A question as it is asked, with its options in the order of the buttons. */
+/** A question of a game, with its options in the order of the buttons. */
 export type Question =
   | (Text & {
       readonly kind: "choice";
@@ -72,7 +72,7 @@ export type Phase =
   | (Asked & {
       readonly name: "question";
       readonly fromMs: number;
-      /** Seconds that were left when the question was posted again. */
+      /** Seconds that were left when the question was posted again; undefined if it was posted only once. */
       readonly secondsLeft?: number | undefined;
     })
   | (Asked & { readonly name: "reveal"; readonly why: RevealReason })
@@ -85,11 +85,11 @@ interface Asked {
   readonly index: number;
   readonly question: Question;
   readonly untilMs: number;
-  /** At most one answer of each member, earliest first. */
+  /** The answers, earliest first; at most one from each member. */
   readonly answers: readonly Answer[];
 }
 
-/** A game in a channel. One live message shows the game, from its lobby to its final board. */
+/** A game in a channel. A single live message shows the whole game, from its lobby to its final board. */
 export interface Game {
   readonly id: string;
   readonly channel: string;

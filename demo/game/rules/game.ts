@@ -14,7 +14,7 @@ const UPDATE_GAP_MS = 500;
  * 250 requests per second.
  */
 const PLAYERS_MAX = 200;
-/** Least part of its time for which a question waits for a member who does not answer. */
+/** Minimum share of its time for which a question waits for a member who does not answer. */
 const PATIENCE_MIN = 1 / 4;
 /** Number of consecutive unanswered questions after which a game ends. */
 const UNANSWERED_MAX = 2;
@@ -111,10 +111,10 @@ export function nextTickOf(game: Game): number | undefined {
 }
 
 /**
- * Returns when a question ends if nobody else answers, ms since the epoch. The question waits for each player who has not
- * answered, but not long for a player who has left. Each earlier question that others have answered since the player was
- * active halves the wait, down to a quarter of the question's time. A question without an answer stays open for its whole time,
- * because one of the players has answered the last answered question.
+ * Returns when a question closes if nobody else answers, in ms since the epoch. The question waits for each player who
+ * has not answered, but not long for a player who has left. Each question that others have answered since the player
+ * was last active halves the wait, down to a quarter of the question's time. A question without an answer stays open
+ * for its whole time, because one of the players has answered the last answered question.
  */
 function closesAt({ players }: Game, phase: PhaseOf<"question">): number {
   const { index, answers, fromMs, untilMs } = phase;
@@ -123,13 +123,15 @@ function closesAt({ players }: Game, phase: PhaseOf<"question">): number {
   return fromMs + Math.max(0, ...waits) * (untilMs - fromMs);
 }
 
-/** Returns the part of its time for which a question waits for a player: 1 for a player who is active. */
+/** Returns the share of a question's time for which the question waits for a player: 1 for an active player. */
 function patience({ activeAt }: Player, index: number): number {
   const passed = Math.max(0, index - activeAt - 1);
   return Math.max(PATIENCE_MIN, 2 ** -passed);
 }
 
-/** Notes that the live message must be posted again. A question then shows the seconds that are left. */
+/**
+ * Records that the live message must be posted again. A question that is posted again shows the seconds that are left.
+ */
 export function noteRepost(game: Game, nowMs: number): void {
   const { phase } = game;
   if (phase.name === "question") game.phase = { ...phase, secondsLeft: secondsLeft(phase.untilMs, nowMs) };
@@ -154,7 +156,7 @@ function reveal(game: Game, phase: PhaseOf<"question">, untilMs: number, why: Re
   const answers = score(phase);
   for (const player of game.players) {
     player.points += answers.find(({ user }) => user === player.id)?.points ?? 0;
-    // A question that nobody has answered does not show who has left: perhaps the chat did not show the question.
+    // A question that nobody has answered does not show who has left, because the chat may not have shown the question.
     if (answers.length === 0) player.activeAt = Math.min(index, player.activeAt + 1);
   }
   game.unanswered = answers.length === 0 ? game.unanswered + 1 : 0;
@@ -181,7 +183,7 @@ function addPlayer(game: Game, member: Member): void {
   noteActive(game, member);
 }
 
-/** Notes that a member is active, if the member is a player. */
+/** Records that a member is active, if the member is a player. */
 function noteActive({ players, phase }: Game, { id, name }: Member): void {
   const activeAt = "index" in phase ? phase.index : LOBBY;
   const player = players.find((each) => each.id === id);

@@ -12,16 +12,16 @@ const MINUS = /^[\u2010-\u2013\u2212]/;
 /** The sign, the digits with their separators, and the unit. */
 const FORM = /^([+-]?) ?(\d(?:[\d .,'_]*\d)?) ?(%|°|[\p{L}\p{M}]*)$/u;
 /**
- * Groups of three digits with spaces, apostrophes or underscores between the groups. These characters can only separate
- * thousands.
+ * Groups of three digits with spaces, apostrophes or underscores between the groups. Unlike points and commas, these
+ * characters always separate thousands.
  */
 const CLEAR_GROUPS = /^\d{1,3}(?:([ '_])\d{3})(?:\1\d{3})*(?=$|[.,])/;
 const WHOLE_MAX_DIGITS = 12;
 const DECIMALS_MAX = 6;
 
 /**
- * Reads a number that a member typed: with digits of any script, with separators for thousands or decimals, and with a
- * unit. The result is `none` for other text.
+ * Reads a number that a member typed. The number can have digits of any script, separators for thousands or decimals,
+ * and a unit. The result is `none` for any other text.
  *
  * @param isUnit returns whether a word after the digits is a unit
  */
@@ -41,8 +41,7 @@ export function readNumber(text: string, isUnit: (word: string) => boolean): Typ
       : numberOf(sign, whole, decimals);
   }
   if (!/^[.,]+$/.test(marks)) return NONE;
-  // If there are several separators, the last separator is the decimal point if it differs from the others, e.g.
-  // 1.234,5.
+  // If the last of several separators differs from the others, it is the decimal separator, as in 1.234,5.
   const last = digits.search(/\D\d*$/);
   const isDecimal = digits[last] !== digits[first];
   const groups = isDecimal ? digits.slice(0, last) : digits;
@@ -55,7 +54,7 @@ function numberOf(sign: string, whole: string, decimals: string): TypedNumber {
   return { is: "number", value: Number(`${sign}${whole}.${decimals}0`) };
 }
 
-/** Returns text with ASCII digits, separators and signs. Removes the marks that set the direction of the text. */
+/** Returns the text with ASCII digits, separators and signs, and without the marks that set its direction. */
 function normalized(text: string): string {
   return text
     .normalize("NFKC")

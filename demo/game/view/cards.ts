@@ -1,7 +1,7 @@
 import { link, type Button, type MessageContent, type Turn } from "../../../kit/game/index";
 import { paragraphs, plain, plainName } from "./content";
 
-/** A turn, which returns the command for a verb; for an empty verb, the command for the help. */
+/** The part of a turn that returns the command for a verb, or, for an empty verb, the command for the help. */
 type Usage = Pick<Turn<unknown>, "usage">;
 
 /** The commands in the help, with their descriptions. */
@@ -11,7 +11,10 @@ export const COMMANDS = {
   suggest: "suggest a topic for the channel to talk about",
 } as const;
 
-/** Returns the answer to the command `help`, and to an empty command. The help of the first game names the other games. */
+/**
+ * Returns the answer to the command `help`, and to an empty command. If this is the workspace's first game, the help
+ * also names the other games.
+ */
 export function showHelp(turn: Usage, otherGames: readonly string[]): MessageContent {
   const isFirst = turn.usage("") === "";
   const others = otherGames.map((name) => `\`${name}\``);
@@ -54,7 +57,7 @@ export function showUnclearNumber(number: { readonly whole: string; readonly dec
   return { text };
 }
 
-/** Returns the message that replaces a live message which was posted again. It has no buttons. */
+/** Returns the text that replaces the older copy of a live message that was posted again. The text has no buttons. */
 export function showMoved(): MessageContent {
   return { text: "**Trivia**: the game goes on in a newer message." };
 }
@@ -75,7 +78,7 @@ const NOTICES = {
   "too-many-games": "Too many games are running. Try again later.",
 } as const;
 
-/** Returns a notice, followed by a sentence about the game if there is one. */
+/** Returns a notice, followed by the sentence `now` if it is not empty. */
 export function notice(name: keyof typeof NOTICES, now = ""): MessageContent {
   return { text: [NOTICES[name], now].filter(Boolean).join(" ") };
 }

@@ -11,8 +11,8 @@ export function paragraphs(...texts: readonly (string | undefined)[]): string {
 export const plain = escapeLine;
 
 /**
- * Returns a member's name for use in a line: shortened to `NAME_MAX` characters, escaped, and unable to change the
- * direction of the text that follows.
+ * Returns a member's name for use in a line of text. The name is shortened to `NAME_MAX` characters and escaped, and
+ * cannot change the direction of the text that follows.
  */
 export function plainName(name: string): string {
   const characters = [...name.trim()];

@@ -140,8 +140,8 @@ const END_LINES: Readonly<Record<EndReason, string>> = {
 const MEDALS = ["🥇", "🥈", "🥉"];
 
 /**
- * Returns the mark before a player's name on the board. Players with equal points share a place. A player without points
- * has no place.
+ * Returns the rank before a player's name on the board: a medal or a number. Players with equal points share a rank. A
+ * player without points has no rank.
  */
 function markOf({ points }: Player, players: readonly Player[]): string {
   if (points === 0) return "–";

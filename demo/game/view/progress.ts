@@ -1,6 +1,6 @@
 import type { Game } from "../rules/game-state";
 
-/** Returns the name of a question, e.g. "Question 3 of 5". */
+/** Returns the name of a question, such as "Question 3 of 5". */
 export function progress({ questions }: Game, index: number): string {
   return `Question ${index + 1} of ${questions.length}`;
 }

@@ -39,7 +39,7 @@ function asked(
     : { unit: question.unit, seconds };
 }
 
-/** Returns the right answer, and the answer and points of every player who answered. */
+/** Returns the right answer, and each player's answer with its points. */
 function revealed({ question, answers }: PhaseOf<"reveal">): Record<string, Json> {
   return {
     right: question.right,

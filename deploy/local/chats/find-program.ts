@@ -4,7 +4,9 @@ import { delimiter, join } from "node:path";
 /** Returns the path of a program; undefined if the program is not installed. */
 export type FindProgram = (name: string) => string | undefined;
 
-/** Packages install servers in folders that are often not in the user's PATH. The last one is Synapse's. */
+/**
+ * Folders in which packages install servers, but which are often not in the user's PATH. The last folder is Synapse's.
+ */
 const MORE_FOLDERS = [
   "/usr/sbin",
   "/usr/local/sbin",

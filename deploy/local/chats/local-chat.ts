@@ -4,9 +4,9 @@ import type { ChatPasswords } from "../settings-file";
 import type { StartSettings } from "../start-settings";
 import type { FindProgram } from "./find-program";
 
-/** A chat that `--with` can run: a server on this machine, and the bridge to this server. */
+/** A chat that `npm start -- --with` can run: a server on this machine, and the bridge to this server. */
 export interface LocalChat {
-  /** Name of the chat in texts, e.g. "IRC". */
+  /** Name of the chat in texts, such as "IRC". */
   readonly label: string;
   /** Whether the server has accounts, for which `npm start` chooses the passwords. */
   readonly hasAccounts: boolean;
@@ -22,10 +22,10 @@ export interface LocalChat {
   configure(command: readonly string[], parts: ChatParts): Promise<readonly string[]>;
   /** Resolves to the reason why the server is not ready; undefined if it is ready. */
   whyNotReady(at: HostPort): Promise<string | undefined>;
-  /** Creates the accounts and rooms that do not exist on the server, which is ready. Throws StartFault. */
+  /** Creates the accounts and rooms that the server lacks; called when the server is ready. Throws StartFault. */
   prepare?(parts: ChatParts, signal: AbortSignal): Promise<void>;
   /**
-   * Returns the settings of the bridge that connect it to the server. An undefined setting is unset. `own` is the
+   * Returns the settings with which the bridge connects to the server. An undefined setting is unset. `own` is the
    * environment of `npm start`.
    */
   bridgeSettings(parts: ChatParts, own: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>>;
@@ -33,7 +33,7 @@ export interface LocalChat {
   howToJoin(parts: ChatParts): Pick<RunningChat, "at" | "room" | "lines">;
 }
 
-/** The facts about a chat on this machine. */
+/** Paths, addresses and passwords of a chat on this machine. */
 export interface ChatParts {
   /** Absolute path of the folder for the chat's files. */
   readonly folder: string;
@@ -42,11 +42,11 @@ export interface ChatParts {
   /** Address at which this machine reaches the server. */
   readonly at: HostPort;
   readonly passwords: ChatPasswords;
-  /** CIDRs of the addresses that serve the demo game's pictures. */
+  /** Addresses of the demo game's picture server, as CIDRs. */
   readonly pictures: string;
 }
 
 /** Name of the bridge's account, and of the room. */
 export const BRIDGE_ACCOUNT = "games";
-/** The accounts that are ready for members. */
+/** Names of the accounts that `npm start` creates for members. */
 export const MEMBERS: readonly string[] = ["ada", "bob"];

@@ -75,7 +75,10 @@ function urlOf(at: HostPort): string {
   return `http://${formatHostPort(at)}`;
 }
 
-/** Returns the command in a virtual environment. Its scripts may name a Python that has moved, so they are not used. */
+/**
+ * Returns the command that runs Synapse in a virtual environment. The environment's scripts may contain an outdated
+ * path of Python, so the command does not use them.
+ */
 function commandInVenv(venv: string): readonly string[] {
   const python = join(venv, "bin/python");
   if (isExecutable(python) && hasSynapse(python)) return [python, "-m", MODULE];

@@ -6,7 +6,7 @@ import { BRIDGE_ACCOUNT, MEMBERS, type ChatParts } from "./local-chat";
 import { SERVER_NAME } from "./synapse-configuration";
 
 const ANSWER_WITHIN_MS = 30_000;
-/** Alias of the room of the game. */
+/** Alias of the game's room. */
 export const ALIAS = `#${BRIDGE_ACCOUNT}:${SERVER_NAME}`;
 
 /** An error of the homeserver. */
@@ -20,8 +20,8 @@ class Refused extends Error {
 }
 
 /**
- * Creates the accounts that do not exist, and the room, unless it exists. Then the bridge's account is in the room.
- * Throws StartFault when that fails.
+ * Creates the missing accounts, and the room if it does not exist. The bridge's account joins the room. Throws
+ * StartFault when any step fails.
  */
 export async function prepareSynapse(
   url: string,
@@ -30,7 +30,7 @@ export async function prepareSynapse(
 ): Promise<void> {
   const api = createApi(url, signal);
   try {
-    // Synapse creates this file at its first start.
+    // Synapse creates the file `registration.secret` at its first start.
     const secret = readFileSync(join(folder, "registration.secret"), "utf8").trim();
     await register(api, secret, BRIDGE_ACCOUNT, passwords.bridge);
     for (const name of MEMBERS) await register(api, secret, name, passwords.members);

@@ -22,7 +22,7 @@ export interface FoundChat {
   readonly server: readonly string[];
 }
 
-/** The parts of the local service that chats need. */
+/** The functions and data of the local service that chats need. */
 export interface ChatHost {
   readonly dataDir: string;
   readonly listen: ListenAddresses;
@@ -78,7 +78,7 @@ async function startServer(name: ChatName, server: readonly string[], host: Chat
 
 async function partsOf(name: ChatName, { dataDir, listen, passwords }: ChatHost): Promise<ChatParts> {
   const wanted = listen[`${upper(name)}_LISTEN`];
-  // Some servers listen only at addresses, not at names.
+  // Some servers listen only on IP addresses, so host names are resolved first.
   const { address } = await lookup(wanted.host);
   const at: HostPort = { host: address, port: wanted.port };
   return {
@@ -105,12 +105,15 @@ async function startBridge(name: ChatName, parts: ChatParts, host: ChatHost): Pr
   await host.run(`${name}-bridge`, command, env, () => whyNotHealthy(`http://${reachable(health)}/health`));
 }
 
-/** Returns the environment of a bridge. `own` is the environment of `npm start`, and `settings` replace its settings. */
+/**
+ * Returns the environment of a bridge. `own` is the environment of `npm start`; the values in `settings` replace its
+ * values.
+ */
 function bridgeEnvironment(
   own: NodeJS.ProcessEnv,
   settings: Readonly<Record<string, string | undefined>>,
 ): NodeJS.ProcessEnv {
-  // A secret can also be in a file.
+  // The user can also give the path of a file for a setting (<NAME>_FILE), which `settings` must override too.
   const files = Object.fromEntries(Object.keys(settings).map((name) => [`${name}_FILE`, undefined]));
   return { ...sharedEnvironment(own), ...files, ...settings };
 }

@@ -6,7 +6,7 @@ export const SERVER_NAME = "localhost";
 
 const UNLIMITED = { per_second: 10_000, burst_count: 10_000 };
 
-/** Returns the configuration of Synapse. The field `log` is the content of the file that `log_config` names. */
+/** Returns the configuration of Synapse. The field `log` is the content of the file whose path is in `log_config`. */
 export function synapseConfiguration(
   folder: string,
   signingKey: string,
@@ -22,7 +22,7 @@ export function synapseConfiguration(
     signing_key_path: signingKey,
     media_store_path: join(folder, "media"),
     log_config: join(folder, "log.yaml"),
-    // A new secret at each start does no harm: the access tokens of members do not depend on it.
+    // The secret can change at each start, because members' access tokens do not depend on it.
     macaroon_secret_key: randomBytes(32).toString("hex"),
     registration_shared_secret_path: join(folder, "registration.secret"),
     database: { name: "sqlite3", args: { database: join(folder, "homeserver.db") } },
@@ -30,7 +30,7 @@ export function synapseConfiguration(
     // The server is not connected to other homeservers.
     federation_domain_whitelist: [],
     trusted_key_servers: [],
-    // The bridge cannot write into encrypted rooms.
+    // The bridge cannot write in encrypted rooms.
     encryption_enabled_by_default_for_room_type: "off",
     room_list_publication_rules: [{ action: "allow" }],
     // The default limits are too low for the bridge. Failed logins stay limited.

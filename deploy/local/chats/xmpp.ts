@@ -73,7 +73,7 @@ function lua(text: string): string {
   return JSON.stringify(text);
 }
 
-/** Members may connect without TLS too, because a certificate needs openssl. */
+/** Returns Prosody's configuration. Members may connect without TLS, because a certificate needs openssl. */
 function configuration(folder: string, modules: string, { host, port }: HostPort): string {
   return `run_as_root = true
 daemonize = false
@@ -103,7 +103,7 @@ Component ${lua(ROOMS_DOMAIN)} "muc"
 
 /**
  * Returns a module of Prosody that creates the room, because the bridge does not create rooms. The members own the
- * room. The salt is saved, so that the bridge knows members again after a restart.
+ * room. The room keeps its salt, so that members have the same ids after a restart.
  */
 function roomModule(): string {
   return `local muc = module:depends("muc")

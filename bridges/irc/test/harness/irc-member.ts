@@ -5,7 +5,7 @@ import { socketTransport } from "../../connection/socket-transport";
 import { plainText } from "../../text/plain-text";
 import type { IrcServer } from "./irc-server";
 
-/** A line that a member saw, without codes for styles. */
+/** A line that a member saw, without formatting codes. */
 export interface SeenLine {
   readonly from: string;
   readonly target: string;

@@ -8,7 +8,9 @@ import type { IrcServer } from "./irc-server";
 const PRINTING = { IRC_BURST_LINES: "1", IRC_LINE_MS: "300" };
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "8", LOBBY_SECONDS: "120" };
 
-/** Settings of the bridge's limits on lines, and of the game's pace. Empty settings mean the defaults of the programs. */
+/**
+ * Settings of the bridge's limits on lines, and of the game's pace. Empty settings select the defaults of the programs.
+ */
 interface Limits {
   readonly printing?: Readonly<Record<string, string>>;
   readonly pace?: Readonly<Record<string, string>>;

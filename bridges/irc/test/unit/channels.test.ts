@@ -50,7 +50,7 @@ test("a channel from an earlier invitation that is also in the settings is joine
   expect(sent.toSorted()).toEqual(["JOIN #games", "JOIN #private k"]);
 });
 
-test("after an invitation, the bridge saves the channels that it was invited to, and not those in the settings", () => {
+test("after an invitation, the bridge saves the channels that it was invited to, but not the channels in the settings", () => {
   const { on, saved, sent } = setUp({ wanted: [PRIVATE], invitedBefore: [PLAIN] });
   on("invite", { nick: "ann", invited: "games", channel: "#more" });
   expect(saved).toEqual([["#games", "#more"]]);
@@ -77,7 +77,7 @@ test("a rejected invitation is logged with the reason: the setting, or the maxim
   expect(full.sent).not.toContain("JOIN #more");
 });
 
-test("the channel of an invitation that could not be saved is joined over the next connection", () => {
+test("if the channel of an invitation cannot be saved, the bridge joins it over the next connection", () => {
   const saveInvited = () => {
     throw new Error("disk full");
   };
@@ -140,7 +140,7 @@ test("a refused line makes a channel silent until the bridge gets voice, and onl
 });
 
 // time: controlled
-test("a silent channel is tried again after a minute, and a delivered line ends the silence", () => {
+test("the bridge tries to write to a silent channel again after a minute, and a delivered line ends the silence", () => {
   const set = joined();
   const { channels, warnings } = set;
   channels.refused("#games", "banned");
@@ -157,7 +157,7 @@ test("a silent channel is tried again after a minute, and a delivered line ends 
   expect(warnings).toHaveLength(2);
 });
 
-test("lines do not wait for a channel that rejects the bridge, except for a reason that ends soon", () => {
+test("lines do not wait for a channel that rejects the bridge, unless the reason is temporary", () => {
   for (const [command, reason, expected] of [
     ["474", "Banned from channel", { unable: "the bridge cannot join the channel: Banned from channel" }],
     ["475", "Wrong channel key", { unable: "the bridge cannot join the channel: Wrong channel key" }],
@@ -170,7 +170,7 @@ test("lines do not wait for a channel that rejects the bridge, except for a reas
   }
 });
 
-test("a channel of an invitation is forgotten after a kick, a forced part or a ban, and a channel of the settings is not", () => {
+test("the bridge forgets a channel of an invitation after a kick, a forced part or a ban, but never a channel in the settings", () => {
   const kick = { kicked: "games", nick: "ann", channel: "#games" };
   for (const leave of [
     ({ on }: ReturnType<typeof joined>) => on("kick", kick),

@@ -8,7 +8,7 @@ const message = (...actions: readonly string[]) =>
   ({ id: "q", buttons: [actions.map((action) => ({ label: action, action }))] }) as unknown as Message;
 
 // time: controlled
-test("a version with other choices, or without choices, closes the choices of its channel for a moment", () => {
+test("a version with other choices, or without choices, counts as a replacement of choices for a moment", () => {
   for (const next of [message(), message("C", "D"), message("B", "A")]) {
     const closings = new Closings();
     closings.note("#games", next, message("A", "B"));
@@ -21,7 +21,7 @@ test("a version with other choices, or without choices, closes the choices of it
   }
 });
 
-test("a version with the same choices closes nothing, and neither does the first version", () => {
+test("neither a version with the same choices, nor the first version, counts as a replacement of choices", () => {
   const closings = new Closings();
   closings.note("#games", message("A", "B"), undefined);
   closings.note("#games", message("A", "B", "C"), message("A", "B"));

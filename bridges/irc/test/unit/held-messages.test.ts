@@ -19,7 +19,7 @@ test("only the newest messages of a channel are held, each in its newest version
   expect(idsIn(held, "#other")).toEqual(["evt_x_7"]);
 });
 
-test("a printed version is no longer held, and an older print leaves a newer version held", () => {
+test("a printed version is no longer held, but a newer version stays held when an older version is printed", () => {
   const held = new HeldMessages();
   held.hold(version("a", 2));
   held.printed(version("a", 1));

@@ -6,7 +6,7 @@ function setUp() {
   const client = new EventEmitter();
   const room = new LineRoom();
   room.up({ client: client as unknown as Client, isOwn: (nick) => nick === "games" });
-  /** Returns the bytes of a line that the server sends to the members, without the bytes at its end. */
+  /** Returns the number of bytes of a line that the server sends to the members, without the line break. */
   const bytesWith = (host: string, target: string): number => {
     const text = "x".repeat(room.bytesFor("PRIVMSG", target));
     return Buffer.byteLength(`:${"n".repeat(30)}!~games@${host} PRIVMSG ${target} :${text}`);
@@ -15,7 +15,7 @@ function setUp() {
 }
 const HOST = "h".repeat(63);
 
-test("a line with the longest usual names fits before the bridge knows its own address, and has about 400 bytes for text", () => {
+test("before the bridge knows its own address, a line with the longest usual names fits, and has room for about 400 bytes of text", () => {
   const { room, bytesWith } = setUp();
   expect(bytesWith(HOST, "#games")).toBeLessThanOrEqual(510);
   expect(room.bytesFor("PRIVMSG", "#games")).toBeGreaterThan(380);
@@ -35,7 +35,7 @@ test("the bridge learns its address from its own JOIN, and from a changed host n
   expect(room.bytesFor("PRIVMSG", "#games")).toBeGreaterThan(250);
 });
 
-test("a line always has some room", () => {
+test("a line always has room for some text", () => {
   const { client, room } = setUp();
   client.emit("join", { nick: "games", ident: "~games", hostname: "x".repeat(500), channel: "#games" });
   expect(room.bytesFor("NOTICE", "ann")).toBe(64);

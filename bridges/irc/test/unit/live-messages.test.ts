@@ -37,7 +37,10 @@ const answer = (sequence: number, number: number): Update =>
   version(sequence, `Question ${number} · Time is up\n\n> What is ${number}?\n\nThe answer: ${number}`, {
     kind: "time_up",
   });
-/** Returns the line that begins a question, and the line with the answer if the question was printed, or was not. */
+/**
+ * Lines of a question: the first line, the answer after a printed question, and the answer after a question that was
+ * not printed.
+ */
 const asked = (number: number): string => `Question ${number} · 20 seconds > What is ${number}?`;
 const answered = (number: number): string => `Question ${number} · Time is up | The answer: ${number}`;
 const named = (number: number): string =>
@@ -130,7 +133,7 @@ test("an answer is printed even if the next question has arrived", async () => {
   expect(written).toEqual([asked(1), choose(1), answered(1), named(2), asked(3), choose(3)]);
 });
 
-test("a count of answers does not interrupt a question, and does not print it again after a restart", async () => {
+test("a new count of answers neither interrupts the printing of a question, nor repeats the question after a restart", async () => {
   const { update, written, restart } = setUp();
   await update(question(1, 1));
   await update(tally(2, 1));
@@ -149,7 +152,7 @@ test("after a restart, the rest of a message is divided into the same lines, eve
   expect([...written, ...next.written].join(" ")).toBe(words);
 });
 
-test("members can choose from what they see: the old choices until a question begins, and the new ones at its end", async () => {
+test("members can choose only what they see: the old choices until a new question begins, and the new choices after its last line", async () => {
   const { update, visible, lines, outbox } = setUp();
   await update(question(1, 1));
   await lines(2);
@@ -159,7 +162,7 @@ test("members can choose from what they see: the old choices until a question be
   await lines(1);
   expect(visible()).toEqual([[]]);
   await lines(1);
-  // The message is printed, so the list of the kit is right.
+  // The message is printed, so the kit's list is correct.
   expect(visible()).toEqual([]);
 });
 

@@ -5,8 +5,8 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 // time: controlled
-test("a member who repeats an invitation makes the bridge ask the server for the account once in 30 seconds", async () => {
-  // The cache takes the time 0 for "never".
+test("if a member repeats an invitation, the bridge asks the server for the member's account only once in 30 seconds", async () => {
+  // The cache treats the time 0 as "never".
   jest.advanceTimersByTime(1);
   const members = new Members();
   members.begin((name) => name.toLowerCase());

@@ -6,7 +6,7 @@ import type { Journal } from "../../state/journal";
 const LINES_SENT = 10;
 
 function setUp(post: MessagePrinterOptions["outbox"]["post"] = async () => undefined) {
-  /** The sequence of the version of each message that the kit has saved. */
+  /** The sequence of the version that the kit has saved, for each message. */
   const saved = new Map<string, number>();
   const journal = {
     sentOf: () => LINES_SENT,
@@ -55,7 +55,7 @@ test("members can answer a printed message before the kit has saved it", async (
 });
 
 // time: ordering
-test("a message that is printed again is the newest, until the kit has saved this version or a later one", async () => {
+test("a message that is printed again is listed as the newest, until the kit has saved this version or a later one", async () => {
   const { printer, saved, sent } = setUp();
   await printer.post(create("a"));
   await printer.post(create("b"));

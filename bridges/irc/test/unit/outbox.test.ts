@@ -165,7 +165,7 @@ test("the number of waiting posts is limited", async () => {
   expect(await outcome(outbox.post(post("one more")))).toBeInstanceOf(RetryLater);
 });
 
-test("one channel, or the notices of all members, cannot take the places of all waiting posts", async () => {
+test("neither one channel, nor all notices together, can fill the whole queue of posts", async () => {
   const { outbox } = setUp();
   for (let i = 0; i < 100; i += 1) void outbox.post(post(`p${i}`));
   expect(await outcome(outbox.post(post("one more")))).toBeInstanceOf(RetryLater);
@@ -196,7 +196,7 @@ test("a question is sent before other channels' news, and two channels with news
 });
 
 // time: controlled
-test("the lines of a channel stay in order: an urgent post also hurries the posts before it", async () => {
+test("the lines of a channel stay in order: an urgent post also makes the channel's earlier posts urgent", async () => {
   const { outbox, written } = setUp({ burst: 1 });
   outbox.up({ hasEcho: true });
   void outbox.post(post("first", { target: "#three", lines: ["first"] }));
@@ -221,7 +221,7 @@ test("notices leave a part of the burst for questions", async () => {
 });
 
 // time: controlled
-test("the lines of a canceled post that are not sent are dropped, also if the connection is lost", async () => {
+test("the unsent lines of a canceled post are dropped, even if the connection is lost", async () => {
   const { outbox, written } = setUp({ burst: 1 });
   outbox.up({ hasEcho: true });
   const begun = outcome(outbox.post(post("a")));

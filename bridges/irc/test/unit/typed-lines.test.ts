@@ -83,7 +83,7 @@ test("a typed number does not press a choice that only another member sees", asy
   expect(sent).toEqual([]);
 });
 
-test("a number that matches no choice gets one hint, and a number gets none if there are no choices", async () => {
+test("a member who types a number that matches no choice gets one hint, but no hint if there are no choices", async () => {
   const { sent, hints, types } = setUp([shown("m", { buttons: choices("a", "b", "c", "d") })]);
   await types("!9");
   await types("!8");
@@ -117,7 +117,7 @@ test("a number without the prefix that is a choice of the newest message does no
   expect(sent).toMatchObject([{ text: "3" }, { text: "two" }]);
 });
 
-test("an older prompt gets no number that is a choice of a newer message, and does not explain a number with the prefix", async () => {
+test("a number that is a choice of a newer message does not answer an older prompt, and a number with the prefix gets no hint", async () => {
   const prompt = shown("prompt", { awaitsReply: true });
   const between = setUp([shown("help", {}), shown("quiz", { buttons: choices("a", "b", "c") }), prompt]);
   await between.types("3");
@@ -206,7 +206,7 @@ const SHARED = [
   { id: "#b", name: "#b" },
 ];
 
-test("a private line gets an answer that names the channels, unless a game waits for it", async () => {
+test("the bridge replies to a private line with the names of the channels, unless a game waits for the line", async () => {
   const sharedChannels = () => SHARED;
   const noGame = setUp([], {}, "accepted", { sharedChannels });
   await noGame.whispers("hello");
@@ -226,15 +226,18 @@ test.each([
   ["questions with choices", [choicesIn("#a"), choicesIn("#b")], `${COUNT} type !3 in #A or #b.`],
   ["a question without choices", [promptIn("#b")], `${COUNT} type 3 in #b.`],
   ["one of each", [promptIn("#a"), choicesIn("#b")], `${COUNT} type !3 in #b, or 3 in #A.`],
-])("with %s open, the answer to a private number says how to type it", async (_what, messages, hint) => {
-  for (const typed of ["3", "!3"]) {
-    const { hints, whispers } = setUp(messages, {}, "accepted", { sharedChannels: () => SHARED });
-    await whispers(typed);
-    expect(hints).toEqual([hint]);
-  }
-});
+])(
+  "with %s open, the reply to a private number says how to type the number in the channel",
+  async (_what, messages, hint) => {
+    for (const typed of ["3", "!3"]) {
+      const { hints, whispers } = setUp(messages, {}, "accepted", { sharedChannels: () => SHARED });
+      await whispers(typed);
+      expect(hints).toEqual([hint]);
+    }
+  },
+);
 
-test("while a question of a channel waits for text, the answer to a private text says where to type it", async () => {
+test("while a question of a channel waits for text, the reply to a private text says where to type the answer", async () => {
   const messages = [promptIn("#a"), choicesIn("#b")];
   const { hints, whispers } = setUp(messages, {}, "accepted", { sharedChannels: () => SHARED });
   await whispers("ice cream");
@@ -258,7 +261,7 @@ function startClock(): void {
 const NO_CHOICES = "This question has no choices: type 41 without !.";
 
 // time: controlled
-test("while a question without choices is open, !41 is not reported, and gets a hint each time", async () => {
+test("while a question without choices is open, !41 is not reported, and the member gets a hint each time", async () => {
   startClock();
   try {
     const justClosed = () => ({ messageId: "prompt", atMs: 5, untilMs: 15_000 });
@@ -280,7 +283,7 @@ test("while a question without choices is open, !41 is not reported, and gets a 
   }
 });
 
-test("a member who does not see the question without choices yet is told that the choices are closed", async () => {
+test("a member who cannot see the question without choices yet gets the hint that the old choices are closed", async () => {
   const justClosed = () => ({ messageId: "prompt", atMs: 5, untilMs: Infinity });
   const printing = setUp([shown("prompt", { awaitsReply: true })], { prompt: Infinity }, "accepted", {
     justClosed,

@@ -6,7 +6,7 @@ afterEach(() => jest.useRealTimers());
 const update = (id: string, channel: string) => ({ channel, message: { id } });
 
 // time: controlled
-test("a channel with many waiting updates loses its oldest ones, and not those of other channels", () => {
+test("if too many updates wait in a channel, the oldest of them are dropped, but no updates of other channels", () => {
   const printed: string[] = [];
   const waiting = new WaitingUpdates<ReturnType<typeof update>>(
     ({ message }) => void printed.push(message.id),

@@ -27,7 +27,7 @@ interface Relation {
   readonly "m.in_reply_to": { readonly event_id: string };
 }
 
-/** Starts a client that encrypts, with its own device, for an account that exists. */
+/** Starts an encrypting client with its own device for an existing account. */
 export async function startEncryptedMember(synapse: TestSynapse, name: string, device: string) {
   const python = await installNio((line) => process.stderr.write(`${line}\n`));
   const folder = mkdtempSync(join(tmpdir(), "cb-nio-"));
@@ -74,7 +74,7 @@ export async function startEncryptedMember(synapse: TestSynapse, name: string, d
     join: (roomId: string) => call("join", roomId),
     /** Resolves to the first bytes of an encrypted file. */
     download: (file: object) => call<readonly number[]>("download", file),
-    /** Resolves to the keys of the devices of a user, by the id of the device. */
+    /** Resolves to a user's device keys, keyed by device id. */
     devicesOf: (user: string) => call<Readonly<Record<string, string>>>("devices_of", user),
     /** Waits until the client knows that a room is encrypted, and that a user is in the room. */
     knows: (roomId: string, user: string) =>
@@ -82,7 +82,7 @@ export async function startEncryptedMember(synapse: TestSynapse, name: string, d
         const room = await call<{ isEncrypted: boolean; members: readonly string[] } | null>("knows", roomId);
         return room?.isEncrypted === true && room.members.includes(user);
       }),
-    /** Waits for a message of a room. */
+    /** Waits for a message in a room. */
     sees: (roomId: string, what: string, isIt: (message: RoomMessage) => boolean): Promise<RoomMessage> =>
       until(what, async () => (await messages(roomId)).findLast(isIt)),
     /** Waits for an invite, and accepts the invite. Resolves to the room. */

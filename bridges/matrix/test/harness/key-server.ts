@@ -47,7 +47,7 @@ export function createKeyServer() {
   }
 
   return {
-    /** Returns the calls of an account. */
+    /** Returns the homeserver's API for an account. */
     api(user: string): Api {
       return {
         async postKeys(what, body) {
@@ -72,7 +72,7 @@ export function createKeyServer() {
           (type === "m.room.encryption" ? { algorithm: "m.megolm.v1.aes-sha2" } : {}) as never,
       };
     },
-    /** Returns the keys that a sync of the device contains. */
+    /** Returns the messages and key counts that the device's next sync contains. */
     sync(user: string, device: string): KeyChanges {
       const found = devices.get(idOf(user, device));
       const toDevice = found?.inbox ?? [];

@@ -4,7 +4,7 @@ import { foldRoom, type RawEvent, type RoomMessage } from "./fold-room";
 
 export type MatrixMember = ReturnType<typeof createMember>;
 
-/** Returns a member of the homeserver, who uses the client-server API like a client. */
+/** Returns a homeserver member that uses the client-server API as a chat client would. */
 export function createMember(account: { readonly url: string; readonly token: string; readonly id: string }) {
   const { url, token, id } = account;
 
@@ -75,7 +75,7 @@ export function createMember(account: { readonly url: string; readonly token: st
     invite: (roomId: string, user: string) => call("POST", inRoom(roomId, "invite"), { user_id: user }),
     setState: (roomId: string, type: string, content: object) =>
       call("PUT", inRoom(roomId, `state/${type}/`), content),
-    /** Gives another account the powers of a moderator, e.g. to redact. */
+    /** Gives another account a moderator's power level, so that it can e.g. redact messages. */
     async promote(roomId: string, user: string): Promise<void> {
       const powers = await call<{ users?: object }>("GET", inRoom(roomId, "state/m.room.power_levels/"));
       const users = { ...powers.users, [user]: 50 };
@@ -106,7 +106,9 @@ export function createMember(account: { readonly url: string; readonly token: st
     sees: (roomId: string, what: string, isIt: (message: RoomMessage) => boolean): Promise<RoomMessage> =>
       until(what, async () => (await messages(roomId).catch(() => [])).findLast(isIt)),
 
-    /** Waits for an invite to a direct room by another account, and accepts the invite. Resolves to the room. */
+    /**
+     * Waits until another account invites the member to a direct room, and accepts the invite. Resolves to the room.
+     */
     directRoomWith: (user: string): Promise<string> =>
       until(`an invite by ${user}`, async () => {
         const [roomId] = await newInvites();

@@ -80,10 +80,10 @@ export async function startRig(
             replyTo: value.replyTo ?? "",
           };
         }),
-    /** Waits for a report of the bridge. */
+    /** Waits for a report from the bridge. */
     reports: (what: string, isIt: (report: Reported) => boolean): Promise<Reported> =>
       until(`the report of ${what}`, () => rig.reported().find(isIt)),
-    /** Creates a room of a member. Resolves once the bridge has joined. */
+    /** Creates a room that the member owns. Resolves once the bridge has joined the room. */
     async room(member: MatrixMember, { isPowerful = true, name = "Games" } = {}): Promise<string> {
       const roomId = await member.createRoom({ name }, id);
       await until("the bridge has joined", async () => (await member.membershipOf(roomId, id)) === "join");

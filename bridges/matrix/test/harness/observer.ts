@@ -6,8 +6,8 @@ import type { RoomMessage } from "./fold-room";
 import type { MatrixMember } from "./matrix-member";
 
 /**
- * Shows `chat-bridge-check --observe` the messages that a member sees. These are the bridge's messages in a room,
- * and in all rooms to which the bridge invites the member.
+ * Serves to `chat-bridge-check --observe` the messages that a member sees: the bridge's messages in a room, and in all
+ * rooms to which the bridge invites the member.
  */
 export async function startObserver(member: MatrixMember, bridge: string, room: string) {
   const direct = new Set<string>();
@@ -46,7 +46,7 @@ export async function startObserver(member: MatrixMember, bridge: string, room: 
   };
 }
 
-/** Returns whether a notice is a remark of the bridge itself, and not an ephemeral message of a game. */
+/** Returns whether a notice comes from the bridge itself, and is not an ephemeral message of a game. */
 function isRemark({ msgtype, body }: RoomMessage): boolean {
   return msgtype === "m.notice" && body.startsWith("I may not remove reactions");
 }

@@ -6,7 +6,7 @@ import type { MatrixMember } from "./matrix-member";
 import { startRig, type MatrixRig } from "./matrix-rig";
 import { startSynapse, SYNAPSE_WITHIN_MS, type TestSynapse } from "./synapse";
 
-/** Starts a homeserver with a bridge and two members for the tests of a file. `settings` are those of the bridge. */
+/** Starts a homeserver, a bridge and two members for the tests of one file. `settings` are the bridge's settings. */
 export function startScene(service: Service, settings: Readonly<Record<string, string>> = {}) {
   const parts = {} as { synapse: TestSynapse; rig: MatrixRig; ann: MatrixMember; bob: MatrixMember };
   beforeAll(async () => {
@@ -25,9 +25,9 @@ export function startScene(service: Service, settings: Readonly<Record<string, s
   return Object.assign(parts, {
     service,
     fromBridge,
-    /** Returns whether a message of the bridge contains these words. */
+    /** Returns whether a message from the bridge contains these words. */
     says,
-    /** Waits until the message with these words has exactly these keycaps of the bridge. */
+    /** Waits until the message with these words has exactly these keycap reactions from the bridge. */
     seesKeycaps: (room: string, words: string, ...keys: readonly string[]) =>
       parts.ann.sees(room, `the keycaps ${keys.join(" ")}`, (message) => {
         return says(words)(message) && keysOf(message, parts.rig.id).join() === keys.join();
@@ -35,7 +35,7 @@ export function startScene(service: Service, settings: Readonly<Record<string, s
   });
 }
 
-/** Returns the reactions of a member to a message. */
+/** Returns a member's reactions to a message. */
 export const keysOf = ({ reactions }: RoomMessage, member: string): readonly string[] =>
   reactions.filter(({ sender }) => sender === member).map(({ key }) => key);
 

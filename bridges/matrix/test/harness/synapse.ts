@@ -8,7 +8,7 @@ import { until } from "../../../../test/harness/wait";
 import { installSynapse } from "../../../../test/programs/pypi";
 import { createMember, type MatrixMember } from "./matrix-member";
 
-/** Time limit of a `beforeAll` that installs and starts Synapse, ms. */
+/** Milliseconds within which a `beforeAll` must install and start Synapse. */
 export const SYNAPSE_WITHIN_MS = 15 * 60_000;
 
 const REGISTRATION_SECRET = "registration-secret-for-tests";

@@ -5,7 +5,7 @@ import { card, idOf, keysOf, startScene } from "../harness/scene";
 const scene = startScene(sharedService());
 const { says, seesKeycaps } = scene;
 
-test("a member presses a button with a reaction, once for each reaction, and the bridge takes the reaction back", async () => {
+test("a member's keycap reaction presses a button once, and the bridge then removes the reaction", async () => {
   const { rig, ann, bob } = scene;
   const room = await rig.room(ann);
   await bob.join(await ann.invite(room, bob.id).then(() => room));
@@ -33,7 +33,7 @@ test("a member presses a button with a reaction, once for each reaction, and the
   ]);
 });
 
-test("without the power to redact, the bridge leaves reactions, and a member who retracts a reaction does not press the button again", async () => {
+test("without the power to redact, the bridge does not remove reactions, and retracting a reaction does not press the button again", async () => {
   const { rig, ann } = scene;
   const room = await rig.room(ann, { isPowerful: false });
   await rig.publish(create(room, card("Choose", "Yes", "No")));
@@ -77,7 +77,7 @@ test("an update edits the message, keeps the keycaps that still apply, and remov
   expect(sent).toHaveLength(5);
 });
 
-test("members type the numbers of more than nine choices, and links are in the text", async () => {
+test("choices after the ninth are chosen by typing their number, and links are shown in the text", async () => {
   const { rig, ann } = scene;
   const room = await rig.room(ann);
   const labels = Array.from({ length: 12 }, (_, i) => `Choice ${i + 1}`);
@@ -101,7 +101,7 @@ test("members type the numbers of more than nine choices, and links are in the t
   expect(hint.msgtype).toBe("m.notice");
 });
 
-test("text in a room is reported only while a prompt waits, and a reply names the prompt", async () => {
+test("text in a room is reported only while a prompt waits for an answer, and a reply is reported with the prompt's id", async () => {
   const { rig, ann } = scene;
   const room = await rig.room(ann);
   await ann.say(room, "just a chat");

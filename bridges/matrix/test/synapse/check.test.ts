@@ -15,8 +15,8 @@ const folder = testFolder();
 let synapse: TestSynapse;
 
 /**
- * Returns the state folder of a bridge that has reported the check's member before, because only reported members get
- * direct messages.
+ * Returns the state folder of a bridge that has already reported the checker's member. Only reported members get direct
+ * messages.
  */
 function stateWith(user: string): string {
   const state = mkdtempSync(join(folder, "state-"));

@@ -47,7 +47,7 @@ interface PublishedKeys {
 const publishedKeys = (user: string) =>
   eve.call<PublishedKeys>("POST", "keys/query", { device_keys: { [user]: [] } });
 
-/** Waits until each device of the bridge with keys is signed by the account's identity. Resolves to the devices. */
+/** Waits until the account's identity has signed all the bridge's devices that have keys. Resolves to the devices. */
 const signedDevices = (rig: MatrixRig): Promise<readonly string[]> =>
   until("the devices are signed", async () => {
     const { device_keys: devices, self_signing_keys: identities } = await publishedKeys(rig.id);
@@ -87,7 +87,7 @@ test("the device is signed by the account's identity, and so is the device that 
   await rig.close();
 });
 
-test("a bridge with a password that loses its keys goes on as a new device", async () => {
+test("a bridge that logs in with a password and loses its keys continues as a new device", async () => {
   const rig = await startBot("forgetful", WITH_PASSWORD);
   const room = await encryptedRoom(rig);
   await rig.publish(create(room, card("Before")));
@@ -102,7 +102,7 @@ test("a bridge with a password that loses its keys goes on as a new device", asy
   });
   await rig.publish(create(room, card("After")));
   await client.sees(room, "the next message", says("After"));
-  // The position of the sync is lost, too, so the bridge reads only what is written after its start.
+  // The sync position is also lost, so the bridge reads only what is written after its start.
   await rig.bridge.ready();
   await until("the report of the command", async () => {
     await client.say(room, "!play again");
@@ -115,7 +115,7 @@ test("a bridge with a password that loses its keys goes on as a new device", asy
   await rig.close();
 });
 
-test("a bridge with an access token that loses its keys says what to do", async () => {
+test("a bridge that logs in with an access token and loses its keys says what to do", async () => {
   const rig = await startBot("token");
   await signedDevices(rig);
   await rig.bridge.stop("SIGKILL");

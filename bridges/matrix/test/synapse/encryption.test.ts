@@ -18,7 +18,7 @@ const { says } = scene;
 const ENCRYPTION = { algorithm: "m.megolm.v1.aes-sha2" };
 
 let eve: MatrixMember;
-/** The client of the member Eve, which encrypts. */
+/** The encrypting client of the member Eve. */
 let client: EncryptedMember;
 beforeAll(async () => {
   eve = await scene.synapse.member("eve");
@@ -26,7 +26,10 @@ beforeAll(async () => {
 }, SYNAPSE_WITHIN_MS);
 afterAll(() => client?.close());
 
-/** Creates an encrypted room of Eve. Resolves once the bridge has joined, and Eve's client knows this. */
+/**
+ * Creates an encrypted room that Eve owns. Resolves once the bridge has joined, and Eve's client knows that it has
+ * joined.
+ */
 async function encryptedRoom(): Promise<string> {
   const { rig } = scene;
   const encryption = { type: "m.room.encryption", state_key: "", content: ENCRYPTION };
@@ -37,7 +40,7 @@ async function encryptedRoom(): Promise<string> {
   return room;
 }
 
-/** The bridge's messages of a room as the homeserver stores them. */
+/** The bridge's messages in a room as the homeserver stores them. */
 const stored = async (room: string) =>
   (await eve.events(room)).filter(
     ({ sender, type }) => sender === scene.rig.id && /^m\.room\.(?:message|encrypted)$/.test(type),
@@ -138,7 +141,7 @@ test("a bridge that is killed keeps its device, posts nothing twice, and reads w
   expect(await client.devicesOf(rig.id)).toEqual(devices);
 });
 
-test("a new device of a member reads the next message", async () => {
+test("a member's new device can read the next message", async () => {
   const { rig, synapse } = scene;
   const room = await encryptedRoom();
   await rig.publish(create(room, card("Before")));
@@ -158,7 +161,7 @@ test("a new device of a member reads the next message", async () => {
   }
 });
 
-test("a room that becomes encrypted goes on", async () => {
+test("a game continues when its room becomes encrypted", async () => {
   const { rig } = scene;
   const room = await rig.room(eve);
   const id = await idOf(rig.publish(create(room, card("Open question", "Yes", "No"))));

@@ -87,7 +87,7 @@ const says = (words: string | RegExp) => (message: RoomMessage) =>
 const keycapsOf = ({ reactions }: RoomMessage) =>
   reactions.filter(({ sender }) => sender === GAMES).map(({ key }) => key);
 
-/** Waits until a message has the given number of the bridge's keycaps, and no reaction of a member. */
+/** Waits until a message has the given number of keycap reactions from the bridge, and no reactions from members. */
 async function seesKeycaps(member: MatrixMember, roomId: string, eventId: string, count: number) {
   return member.sees(roomId, `${count} keycaps`, (message) => {
     return (
@@ -151,7 +151,8 @@ test(
     await restartBridge();
     await synapse.start();
     const second = await ann.sees(room, "the second question", says("Question 2 of 2"));
-    // The game asks about a number with three decimals, because it can have two meanings: 42.195 can be 42195.
+    // The answer has four decimals. If it had three, the game would ask for its meaning, because 42.195 can also mean
+    // 42195.
     const number = String(bank.numbers.find(({ text }) => second.body.includes(text))?.right.toFixed(4));
     await seesKeycaps(ann, room, first.eventId, 0);
     await ann.say(room, number);
@@ -198,7 +199,7 @@ test(
       expect(texts.toSorted()).toEqual([...new Set(texts)].toSorted());
     }
 
-    // The winner wants a rematch, and a member suggests a topic: both in their direct rooms.
+    // The winner asks for a rematch, and a member suggests a topic, each in a direct room.
     const [winner, offer] = await until("the offer of a rematch", async () => {
       for (const member of members) {
         const found = (await directMessages(member)).find(says("Do you want a rematch?"));

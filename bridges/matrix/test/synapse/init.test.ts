@@ -32,7 +32,7 @@ test("in a terminal, init logs in, checks the account, creates the workspace, an
   await synapse.account("games");
   const ann = await synapse.member("ann");
   const folder = newFolder();
-  // The name of a server belongs to a website, which names the homeserver.
+  // The server name leads to a website, which gives the address of the homeserver.
   const site = createServer((request, response) => {
     const isWellKnown = request.url === "/.well-known/matrix/client";
     response.writeHead(isWellKnown ? 200 : 404, { "content-type": "application/json" });
@@ -45,7 +45,7 @@ test("in a terminal, init logs in, checks the account, creates the workspace, an
   await answer("Create a new workspace on the service at", "");
   await answer("MATRIX_HOMESERVER", "http://127.0.0.1:1");
   await answer("no homeserver answers at http://127.0.0.1:1", `http://127.0.0.1:${port}`);
-  // A wrong answer can be taken back: first a token, and then a name and a password.
+  // The user can correct answers: the first answers give an invalid token, the next a name and a password.
   await answer("MATRIX_USER", "-");
   await answer("MATRIX_ACCESS_TOKEN", "wrong");
   await answer("Change the answers and check again?", "");
@@ -81,7 +81,7 @@ test("in a terminal, init logs in, checks the account, creates the workspace, an
   await game.stop();
 });
 
-test("for an account with a rate limit, init gives the limit and the commands that lift it, and leaves no session and no room", async () => {
+test("for an account with a rate limit, init names the limit and the commands that lift it, and leaves no session and no room", async () => {
   const limited = await startSynapse({ rc_message: { per_second: 0.2, burst_count: 10 } });
   try {
     const member = await limited.member("games");

@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 // time: smoke
-test("on a homeserver with a rate limit, every message is posted once and in order, and ends in its last state", async () => {
+test("on a homeserver with a rate limit, every message is posted once, in order, and finally shows its last state", async () => {
   const ann = await synapse.member("ann");
   const room = await rig.room(ann);
   const card = (text: string) => ({ kind: MessageKind.CARD, text });

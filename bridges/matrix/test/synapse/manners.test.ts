@@ -28,13 +28,13 @@ async function openQuestion() {
   return { room, id, eventId };
 }
 
-/** A member presses a button, which the bridge reports after all earlier events of the member. */
+/** A member presses a button. The bridge reports the press after all earlier events of the member. */
 async function presses(member: MatrixMember, room: string): Promise<void> {
   await member.say(room, "!2");
   await scene.rig.reports("a press", ({ channel, user }) => channel === room && user === member.id);
 }
 
-describe("what is no answer is explained once to each member, while a question waits:", () => {
+describe("while a question waits, the bridge explains once to each member why this is not an answer:", () => {
   type Act = (member: MatrixMember, room: string, eventId: string) => Promise<unknown>;
   const edits: Act = async (member, room) => {
     const original = await member.say(room, "I think it is Rome");
@@ -68,7 +68,7 @@ describe("what is no answer is explained once to each member, while a question w
     await presses(ann, room);
     await rig.publish(update(room, { ...card("The end"), kind: MessageKind.TIME_UP, id }));
     await ann.sees(room, "the end", says("The end"));
-    // After the question, the same has no meaning.
+    // After the end of the question, the same input is not explained.
     await act(bob, room, eventId).catch(() => undefined);
     await bob.say(room, "!play help");
     await rig.reports("a command", ({ channel, type }) => channel === room && type === "command");
@@ -76,7 +76,7 @@ describe("what is no answer is explained once to each member, while a question w
   });
 });
 
-test("an ephemeral message is a notice, unless it asks something", async () => {
+test("an ephemeral message is shown as a notice, unless it asks a question", async () => {
   const { rig, synapse, ann } = scene;
   const room = await rig.room(ann);
   const cat = await synapse.member("cat");
@@ -120,7 +120,7 @@ describe("in a direct room, the bridge explains where games are played", () => {
     expect((await dan.messages(direct)).filter(isNotice)).toHaveLength(1);
   });
 
-  test("to a member with whom it shares no room", async () => {
+  test("to a member who shares no room with the bridge", async () => {
     const { rig, synapse } = scene;
     const eve = await synapse.member("eve");
     const direct = await eve.createRoom({ is_direct: true, preset: "trusted_private_chat" }, rig.id);
@@ -130,7 +130,7 @@ describe("in a direct room, the bridge explains where games are played", () => {
   });
 });
 
-test("two bridges in a room do not answer each other, and a notice is not read", async () => {
+test("two bridges in a room do not answer each other, and do not read notices", async () => {
   const { rig, ann, bob, synapse, service } = scene;
   const { room } = await openQuestion();
   const other = await startRig(service, synapse, { account: "other", settings: { COMMAND_WORD: "fun" } });

@@ -49,7 +49,7 @@ afterAll(async () => {
 const says = (words: string) => (message: RoomMessage) =>
   message.sender === GAMES && message.body.includes(words);
 
-/** Resolves to the events of the bridge of which the homeserver has notified a member, oldest first. */
+/** Resolves to the bridge's events about which the homeserver has notified a member, oldest first. */
 async function notificationsOf(member: MatrixMember): Promise<readonly RawEvent[]> {
   interface Notified {
     readonly ts: number;
@@ -65,7 +65,7 @@ async function notificationsOf(member: MatrixMember): Promise<readonly RawEvent[
     .filter(({ type, sender }) => sender === GAMES && type !== "m.room.member");
 }
 
-/** A member answers a question: with the first option, or with the right number. */
+/** A member answers a question with the first option or with the right number. */
 async function answer(member: MatrixMember, room: string, { body, eventId }: RoomMessage): Promise<void> {
   const number = bank.numbers.find(({ text }) => body.includes(text))?.right.toFixed(4);
   if (number === undefined) await member.react(room, eventId, "1️⃣");
@@ -73,9 +73,9 @@ async function answer(member: MatrixMember, room: string, { body, eventId }: Roo
 }
 
 // time: smoke
-test("in a whole game, the homeserver notifies members of each question once, and never of receipts, answers and edits", async () => {
+test("in a whole game, the homeserver notifies members of each question once, and never of receipts, answers or edits", async () => {
   const [ann, bob] = await Promise.all([synapse.member("ann"), synapse.member("bob")]);
-  // A name is shown as it is, and mentions nobody.
+  // A member's name is shown unchanged, and mentions nobody.
   const name = "**Bob** <b>@room";
   await bob.call("PUT", `profile/${encodeURIComponent(bob.id)}/displayname`, { displayname: name });
   const room = await ann.createRoom({ name: "Quiz night" }, GAMES, bob.id);

@@ -74,7 +74,7 @@ test("members answer the newest question with replies and threads to any of its 
     if (when === before) await rig.restart();
   }
 
-  // A reaction under a closed question does not answer the question that is open now, and a reaction under that does.
+  // A reaction to a closed question does not answer the open question. A reaction to the open question does.
   await rig.publish(update(room, { ...question("Question 3", "Oslo", "Bern"), id }));
   const third = await seesKeycaps(room, "Question 3", "1️⃣", "2️⃣");
   await rig.restart();
@@ -109,7 +109,7 @@ describe("with MATRIX_QUESTIONS=edit", () => {
     expect(await lines(room, rig)).toEqual(["Question 1"]);
   });
 
-  test("without this power, a question is a new message, so that members can choose the same number again, and the bridge says so once in the room", async () => {
+  test("without the power to remove reactions, each question is a new message, so that members can choose the same number again, and the bridge says so once", async () => {
     const { ann } = scene;
     const room = await rig.room(ann, { isPowerful: false });
     const id = await idOf(rig.publish(create(room, question("Question 1", "Paris", "Rome"))));
@@ -173,7 +173,7 @@ describe("in a room in which the bridge may not speak", () => {
     expect((await ann.messages(room)).filter(fromBridge).length).toBeLessThanOrEqual(2);
   });
 
-  test("an update waits, too, and does not keep the bridge from stopping", async () => {
+  test("an update also waits, and does not keep the bridge from stopping", async () => {
     const { rig, ann } = scene;
     const room = await rig.room(ann);
     const id = await idOf(rig.publish(create(room, question("Question 1", "Paris", "Rome"))));

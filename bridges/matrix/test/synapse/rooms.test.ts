@@ -10,7 +10,7 @@ import { card, idOf, startScene } from "../harness/scene";
 const scene = startScene(sharedService());
 const { says } = scene;
 
-/** A member joins a room and runs the command. Resolves once the bridge has reported this. */
+/** A member joins a room and runs the command. Resolves once the bridge has reported the command. */
 async function speaks(member: MatrixMember, room: string): Promise<void> {
   const { rig, ann } = scene;
   await ann.invite(room, member.id);

@@ -30,7 +30,7 @@ test("from the tenth choice on, the text says what to type", () => {
   expect(body).toContain("type a number, e.g. ?10");
 });
 
-test("links with other schemes are shown as their label only, and labels are one line", () => {
+test("a link whose scheme is not allowed is shown as its label only, and a label is always one line", () => {
   const { formatted_body: html } = toContent(
     message("x", [{ label: "run\nme", url: "javascript:alert(1)" }]),
     "!",
@@ -73,7 +73,7 @@ test("choices that are too long are cut at the end of a line", () => {
   for (const line of choices) expect(line).toMatch(/^!(\d+) \1 x{100}$/);
 });
 
-test("choices that are too long and have no text begin with the first choice", () => {
+test("a message without text whose choices are too long begins with the first choice", () => {
   const rows = Array.from({ length: 300 }, (_, i) => [action(`${i + 1} ${"x".repeat(100)}`)]);
   expect(toContent(message("", ...rows), "!").body).toMatch(/^1️⃣ 1 x/u);
 });

@@ -64,7 +64,7 @@ test.each([
   expect(sent).toHaveLength(requests);
 });
 
-test("an ephemeral message that expires in months is sent", async () => {
+test("an ephemeral message is sent even if it expires only in months", async () => {
   expect(await show(2 ** 33, { send: [noAnswer()] })).toEqual({ error: undefined, sent: ["evt_1", "evt_1"] });
 });
 

@@ -20,7 +20,7 @@ test("a homeserver without TLS on this machine is found by its name and port", a
   }
 });
 
-test("if no homeserver answers with TLS, the fault says how to give one without TLS", async () => {
+test("if no homeserver answers with TLS, the error says how to specify a homeserver without TLS", async () => {
   await expect(findHomeserver("127.0.0.1:1")).rejects.toThrow(
     "for a homeserver without TLS, give http://127.0.0.1:1",
   );

@@ -4,7 +4,7 @@ import { createKeycapReactions } from "../../chat/keycap-reactions";
 
 const [OWN, ROOM] = ["@games:example.org", "!room:example.org"];
 
-/** Returns keycaps whose homeserver answers the first reaction when `release` is called. */
+/** Returns keycaps for a homeserver that answers the first reaction only when `release` is called. */
 function limitedKeycaps() {
   const requests: string[] = [];
   const [releasing, starting] = [new AbortController(), new AbortController()];
@@ -38,7 +38,7 @@ test("a message that is about to be closed gets no more keycaps", async () => {
   expect(requests).toEqual(["evt_1.key1", "remove $evt_1.key1"]);
 });
 
-test("a message that is closed before its keycaps are added makes no request", async () => {
+test("for a message that is closed before its keycaps are added, the bridge makes no request", async () => {
   const { requests, release, background, keycaps } = limitedKeycaps();
   release();
   keycaps.want({ roomId: ROOM, eventId: "$first", count: 4, cause: "evt_1", before: 0 });

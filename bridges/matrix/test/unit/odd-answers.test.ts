@@ -33,7 +33,7 @@ const event = (id: string, type: string, content: object, more: object = {}) => 
 });
 const text = (id: string, body: string, more: object = {}) =>
   event(id, "m.room.message", { msgtype: "m.text", body, ...more });
-/** An answer with an event of each kind that the bridge reads. */
+/** A sync response with an event of each kind that the bridge reads. */
 const answer = () => ({
   next_batch: "s2",
   account_data: { events: [{ type: "m.direct", content: { [ANN]: ["!direct:example.org"] } }] },
@@ -86,7 +86,10 @@ const answer = () => ({
   },
 });
 
-/** Runs the bridge's sync loop over answers. Resolves to the texts of the reported commands, and the skipped events. */
+/**
+ * Runs the bridge's sync loop with these sync responses. Resolves to the texts of the reported commands, the ids of the
+ * skipped events, and the failures.
+ */
 async function follow(answers: readonly unknown[]) {
   const over = new AbortController();
   const { signal } = over;
@@ -178,7 +181,7 @@ test("a malformed event is skipped, and the other events of the sync are reporte
   expect(skipped).toEqual([undefined, "$3", "$4"]);
 });
 
-test("an answer without a position counts as a failure of the homeserver, and the sync continues", async () => {
+test("a sync response without a position counts as a failure of the homeserver, and the sync continues", async () => {
   const { failures, commands } = await follow([{ ...answer(), next_batch: null }, answer()]);
   expect(failures).toEqual(["the answer to the sync has no position"]);
   expect(commands).toContain("help");
@@ -196,7 +199,7 @@ function mutate(value: unknown, at: number, by: unknown): unknown {
   return copy(value);
 }
 
-test("the bridge continues after an answer of any form to a sync", async () => {
+test("the bridge continues after any JSON value as a sync response", async () => {
   const json = fc.jsonValue({ maxDepth: 2 });
   const odd = fc.oneof(
     fc.tuple(fc.nat(150), json).map(([at, by]) => mutate(answer(), at, by)),

@@ -41,7 +41,7 @@ test.each<[readonly string[], string, boolean]>([
   expect(mayInvite(allowed, { own: "@games:home.org", inviter, roomId: "!room:home.org" })).toBe(may);
 });
 
-test("the number is read from its keycap, and the room and event from their chat id", () => {
+test("a number is read from its keycap, and a room and an event are read from their chat id", () => {
   for (let number = 1; number <= 9; number += 1) expect(keycapNumber(keycap(number))).toBe(number);
   for (const key of ["0️⃣", "🔟", "1", "11️⃣", "👍", ""]) expect(keycapNumber(key)).toBeUndefined();
   expect(readChatId(toChatId("!r:s", "$e"))).toEqual({ roomId: "!r:s", eventId: "$e" });
@@ -51,7 +51,7 @@ test("the values in a path are encoded", () => {
   expect(pathOf`/rooms/${"!a/b:c"}/x/${"$?#"}`).toBe("/rooms/!a%2Fb%3Ac/x/%24%3F%23");
 });
 
-test("a rate-limited request is retried after the wait that the homeserver gave, and other rejected requests are not retried", () => {
+test("a rate-limited request is retried after the wait that the homeserver gave, and a forbidden request is not retried", () => {
   expect(toChatError(new MatrixError(429, "M_LIMIT_EXCEEDED", 1500))).toMatchObject({ retryAfterMs: 1500 });
   expect(toChatError(new MatrixError(403, "M_FORBIDDEN"))).toMatchObject({ name: "CannotShow" });
   expect(toChatError(new MatrixError(502, ""))).toMatchObject({ name: "MatrixError" });
@@ -65,7 +65,7 @@ test("a message waits at most 10 minutes for a room in which the bridge may not 
   expect(mutedRoom(created(10 * 60_000))).toMatchObject({ name: "CannotShow" });
 });
 
-test("rooms that have got a notice are remembered after a restart", async () => {
+test("rooms that have received a notice are remembered after a restart", async () => {
   let saved: readonly string[] | undefined;
   const file = { load: async () => saved, save: async (rooms: readonly string[]) => void (saved = rooms) };
   const first = createNotifiedRooms(file, () => undefined);
@@ -120,13 +120,13 @@ describe("the background", () => {
     expect(failures).toEqual([expect.objectContaining({ errcode: "M_FORBIDDEN" })]);
   });
 
-  test("a task waits while the homeserver limits a post", async () => {
+  test("a background task waits while the homeserver limits the rate of a post", async () => {
     const order: string[] = [];
     let attempts = 0;
     const post = background.first(async () => {
       attempts += 1;
       if (attempts === 1) {
-        // The task is added once the post is limited.
+        // The task is added once the homeserver has limited the post.
         setImmediate(() => background.add("!a", "reaction", async () => void order.push("reaction")));
         throw new MatrixError(429, "M_LIMIT_EXCEEDED", 200);
       }
@@ -147,7 +147,7 @@ describe("the background", () => {
   });
 
   // time: ordering
-  test("the rooms take turns, and each has a share", async () => {
+  test("the rooms take turns, and each room may have a limited number of waiting tasks", async () => {
     failures.length = ran.length = 0;
     for (let i = 0; i < 250; i += 1) background.add("!busy", `task ${i}`, async () => void ran.push("busy"));
     background.add("!quiet", "task", async () => void ran.push("quiet"));

@@ -39,7 +39,7 @@ test.each<[string, Shape, Shape, boolean]>([
   expect(isNewQuestion(message(before), message(after))).toBe(is);
 });
 
-test("a closed message asks nothing, and has no image", () => {
+test("a closed message has no buttons and no image, and does not wait for a reply", () => {
   const after = closed(message({ kind: "question", labels: ["A"], awaitsReply: true }));
   expect(after).toMatchObject({ text: "text", buttons: [], image: null, awaitsReply: false });
 });

@@ -42,7 +42,7 @@ test.each<[unknown, string | null, number]>([
   expect(readRetryAfter(inBody, header, NOW_MS)).toBe(ms);
 });
 
-test("every wait is short enough for a timer of Node", () => {
+test("every wait is short enough for a Node timer", () => {
   const header = fc.oneof(fc.constant(null), fc.string(), fc.double().map(String), fc.date().map(String));
   fc.assert(
     fc.property(fc.anything(), header, (inBody, text) => {
@@ -58,7 +58,7 @@ test.each([
   [{ retry_after_ms: 3e9 }, {}],
   [{ retry_after_ms: 2_147_483_647 }, {}],
   [{}, { "retry-after": "99999999" }],
-])("a wait that a homeserver asks for is short enough for a timer of Node: %j %j", async (body, headers) => {
+])("a wait that a homeserver asks for is short enough for a Node timer: %j %j", async (body, headers) => {
   let requests = 0;
   const server = createServer((_request, response) => {
     requests += 1;
@@ -100,6 +100,6 @@ test.each<[string, Error, number]>([
   await expect(call).rejects.toThrow("the bridge stops");
   const waits = pause.mock.calls.map(([waitMs = 0]) => waitMs);
   expect(Math.max(...waits)).toBeGreaterThanOrEqual(mostMs);
-  // A random quarter spreads the retries.
+  // To spread the retries, each wait is up to a quarter longer, at random.
   expect(Math.max(...waits)).toBeLessThanOrEqual(mostMs * 1.25);
 });

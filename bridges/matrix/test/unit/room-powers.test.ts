@@ -40,7 +40,7 @@ test.each<[string, Record<string, unknown>, object, object]>([
   expect(powersOf(OWN, levels, { ...create })).toEqual(powers);
 });
 
-test("powers are read once, and again after a change", async () => {
+test("power levels are read once, and again after they change", async () => {
   let level = 0;
   let reads = 0;
   const state = async () => ({ events_default: 50, users: { [OWN]: (reads += 1) && level } });

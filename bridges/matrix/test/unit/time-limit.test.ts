@@ -9,7 +9,7 @@ const LONG_MS = 60_000;
 const wait = (signal: AbortSignal): Promise<void> => sleep(LONG_MS, undefined, { signal });
 
 // time: smoke
-test("the limit still ends a task after a garbage collection", async () => {
+test("the time limit still aborts a task after a garbage collection", async () => {
   const over = new AbortController();
   const waited = withTimeLimit(100, over.signal, wait).catch((error: Error) => error.name);
   await new Promise(setImmediate);
@@ -19,7 +19,7 @@ test("the limit still ends a task after a garbage collection", async () => {
 });
 
 // time: smoke
-test("a join that needs a server that is down is dropped after a time, so that the bridge reads other rooms again", async () => {
+test("a join through a server that is down is dropped after a time limit, so that the bridge continues with other rooms", async () => {
   const { signal } = new AbortController();
   const join = () => Promise.reject(new MatrixError(502, "M_UNKNOWN"));
   await expect(joinRoom({ join }, "!room:down.example", { signal, withinMs: 50 })).rejects.toThrow();

@@ -30,7 +30,7 @@ test("an edit takes effect at its position in the timeline", () => {
   expect(at("$m", REVEAL)).toBe(Q2);
 });
 
-test("a message does not exist before its own position, even if the homeserver returns it first", () => {
+test("a message does not exist before its own position in the timeline, even if the sync returns it before the send does", () => {
   const { begin, echoed, at } = setUp();
   begin({ eventId: "$m", txnId: "t1", before: undefined, after: Q1 });
   expect(at("$m", Q1)).toBeUndefined();
@@ -41,7 +41,7 @@ test("a message does not exist before its own position, even if the homeserver r
   expect(at("$other", Q2)).toBe(Q2);
 });
 
-test("an edit that the homeserver rejected never counts, and an unknown message shows its latest state", () => {
+test("an edit that the homeserver rejected never takes effect, and an unknown message shows its latest state", () => {
   const { begin, failed, at } = setUp();
   begin({ eventId: "$m", txnId: "t1", before: Q1, after: Q2 });
   failed("$m", "t1");
@@ -50,7 +50,7 @@ test("an edit that the homeserver rejected never counts, and an unknown message 
 });
 
 // time: controlled
-test("an edit that the homeserver does not return counts after 30 seconds", () => {
+test("an edit that the sync does not return takes effect after 30 seconds", () => {
   const { begin, at, after } = setUp();
   begin({ eventId: "$m", txnId: "t1", before: Q1, after: REVEAL });
   after(29_000);

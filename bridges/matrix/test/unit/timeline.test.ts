@@ -42,7 +42,7 @@ test("the events of a sync are returned in order", async () => {
   expect(await idsOf({ events: [text("1"), text("2")] })).toEqual({ ids: "1 2", asked: "" });
 });
 
-test("events that a sync omits are fetched, page by page, the newest first", async () => {
+test("events that a sync omits are fetched page by page, newest first", async () => {
   const pages = [[text("4"), text("3")], [text("2")]];
   expect(await idsOf({ events: [text("5")], limited: true }, pages)).toEqual({
     ids: "2 3 4 5",

@@ -18,7 +18,9 @@ const PROMPT = { id: "msg_1", text: "How high?", image: null, buttons: [], await
 const LOBBY = { ...PROMPT, text: "Trivia", buttons: BUTTONS, awaitsReply: false };
 const { signal } = new AbortController();
 
-/** Returns a run of the bridge. `send` is the homeserver, and `saved` what an earlier run has saved. */
+/**
+ * Returns a run of the bridge. `send` stands for the homeserver, and `saved` contains what an earlier run has saved.
+ */
 function run(send: () => Promise<string>, saved: readonly ShownMessage[] = []) {
   const acts: MemberAct[] = [];
   const shown = [...saved];
@@ -116,7 +118,7 @@ test.each([
 });
 
 // time: ordering
-test("the position of the sync stays before an edit until the kit has saved the edit", async () => {
+test("the sync position does not move past an edit until the kit has saved the edit", async () => {
   let isHandled = false;
   const bridge = run(async () => "$edit", [shownAs("evt_1", LOBBY)]);
   const update = { ...create("evt_2", PROMPT), chatMessageId: toChatId(ROOM, "$m"), chatMessageIds: [] };
@@ -130,7 +132,7 @@ test("the position of the sync stays before an edit until the kit has saved the 
 });
 
 // time: ordering
-test("the position of the sync stays before a new question until the kit has saved its id, and only then its reactions are read", async () => {
+test("the sync position does not move past a new question until the kit has saved the question's id, and only then are its reactions read", async () => {
   const sent: string[] = [];
   const send = async (_room: string, _type: string, txnId: string) => (sent.push(txnId), `$${txnId}`);
   const bridge = run(send as () => Promise<string>, [shownAs("evt_1", LOBBY)]);
@@ -139,7 +141,7 @@ test("the position of the sync stays before a new question until the kit has sav
   const chatMessageIds = [toChatId(ROOM, "$m")];
   const shownUpdate = { ...update, chatMessageIds } as unknown as ShownUpdate;
   const newId = await bridge.chat.update(shownUpdate, signal);
-  // A repeat after a crash sends the same requests, which have no effect.
+  // After a crash, the bridge sends the same requests again, and they have no effect.
   expect(await bridge.chat.update(shownUpdate, signal)).toBe(newId);
   expect(sent).toEqual(["evt_2.question", "evt_2.closing", "evt_2.question", "evt_2.closing"]);
 
@@ -155,9 +157,13 @@ test("the position of the sync stays before a new question until the kit has sav
 });
 
 test.each([
-  ["is not waited for when the homeserver rejects it", new MatrixError(403, "M_FORBIDDEN"), ["evt_1"]],
-  ["is waited for when the answer of the homeserver was lost", new MatrixError(502, ""), []],
-])("a message %s", async (_what, error, ended) => {
+  [
+    "the sync does not wait for a message that the homeserver rejects",
+    new MatrixError(403, "M_FORBIDDEN"),
+    ["evt_1"],
+  ],
+  ["the sync waits for a message if the homeserver's answer was lost", new MatrixError(502, ""), []],
+])("%s", async (_what, error, ended) => {
   const { chat, unsaved } = run(() => Promise.reject(error));
   const end = jest.spyOn(unsaved, "end");
   await expect(chat.post(create("evt_1", PROMPT), signal)).rejects.toThrow();

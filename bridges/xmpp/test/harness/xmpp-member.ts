@@ -10,7 +10,7 @@ export interface SeenMessage {
   readonly type: "groupchat" | "chat" | "error" | "normal";
   /** Bare JID of the room or of the account. */
   readonly sender: string;
-  /** In a room, the nick of the author; otherwise, the resource. */
+  /** The author's nick if the message is from a room, or else the author's resource. */
   readonly nick: string;
   readonly id: string;
   readonly body: string;
@@ -70,7 +70,7 @@ export async function joinXmpp(
       obey({ do: "join", room: where, nick, password: "", history: String(history) });
       await wait(`is in ${where}`, () => joined.has(where));
     },
-    /** Sets values of a room's configuration, and unlocks a new room. */
+    /** Sets values of a room's configuration. This also unlocks a new room. */
     async configure(values: Readonly<Record<string, unknown>> = {}, where = room): Promise<void> {
       tokens.delete(`configured ${where}`);
       obey({ do: "configure", room: where, values });

@@ -9,7 +9,7 @@ import { chatServer, type ChatServer } from "../../../common/test/chat-server";
 const ACCOUNTS = ["games", "ann", "bob", "cid", "eve"];
 export const PASSWORD = "a long password";
 export const DOMAIN = "localhost";
-/** A domain that Prosody serves too, with the certificate of `DOMAIN`. */
+/** Another domain that Prosody serves, with the certificate of `DOMAIN`. */
 export const OTHER_DOMAIN = "other.example";
 export const ROOMS = "rooms.localhost";
 
@@ -106,7 +106,7 @@ modules:
   );
   const words = (names: readonly string[]) => names.map((name) => `<<"${name}">>`).join(",");
   const register = `[ejabberd_auth:try_register(N,<<"${DOMAIN}">>,<<"${PASSWORD}">>) || N <- [${words(ACCOUNTS)}]]`;
-  // Without a name, the node needs no epmd, so several servers can run at the same time.
+  // Without a name, the Erlang node needs no epmd, so several servers can run at the same time.
   const args = [
     "-noinput",
     "-noshell",

@@ -5,7 +5,7 @@ import { DOMAIN, PASSWORD, ROOMS, type XmppServer } from "./xmpp-server";
 const PACE = { QUESTION_SECONDS: "60", REVEAL_SECONDS: "3", LOBBY_SECONDS: "120" };
 export const ROOM = `games@${ROOMS}`;
 
-/** Returns the settings of a bridge's chat. */
+/** Returns the bridge's settings for the chat. */
 export function chatSettings({ port, caPath }: XmppServer): Readonly<Record<string, string>> {
   return {
     XMPP_JID: `games@${DOMAIN}`,
@@ -47,7 +47,9 @@ export async function openStage(
   };
 }
 
-/** Connects members, the first of whom creates the room. The nick is the account with a capital letter. */
+/**
+ * Connects members, the first of whom creates the room. Each nick is the account's name with a capital first letter.
+ */
 export async function openRoom(
   server: XmppServer,
   accounts: readonly string[],

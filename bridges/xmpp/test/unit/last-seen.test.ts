@@ -9,14 +9,14 @@ const log = pino({ level: "silent" });
 const ROOM = "quiz@rooms.example";
 const seconds = (count: number): number => count * 1_000;
 
-test("a room that the bridge has never been in has no missed lines, but it can contain messages of a bridge that was killed", async () => {
+test("in a room that the bridge has never joined, no lines were missed, but the history is read for messages of a killed bridge", async () => {
   const lastSeen = new LastSeen(mkdtempSync(join(folder, "s-")), log);
   expect(lastSeen.historySeconds(ROOM)).toBe(120);
   expect(lastSeen.isMissed(ROOM, Date.now())).toBe(false);
   await lastSeen.close();
 });
 
-test("the next run reads the lines since the last one, with an overlap, but no lines that are over 5 minutes old", async () => {
+test("the next run reads the lines since the end of the last run, with an overlap, but no lines that are more than 5 minutes old", async () => {
   const state = mkdtempSync(join(folder, "s-"));
   const first = new LastSeen(state, log);
   first.note(ROOM);
@@ -58,7 +58,7 @@ test("no run reads lines that are older than the first join, and later joins kee
   }
 });
 
-test("a damaged file counts as missing", async () => {
+test("a damaged file is treated like a missing file", async () => {
   const state = mkdtempSync(join(folder, "s-"));
   writeFileSync(join(state, "last-seen.json"), "{");
   const lastSeen = new LastSeen(state, log);

@@ -16,7 +16,7 @@ test("in a room that shows all accounts, the id is the account, also for occupan
   expect(occupants.idOf(seen("Ann", { occupantId: "o1" }))).toBe("jid:ann@chat.example");
   expect(occupants.nickOf("jid:bob@chat.example")).toBe("Bob");
   expect(occupants.nickOf(`occupant:${ROOM}/o1`)).toBeUndefined();
-  // The author of a repeated message has left, and a message contains no account.
+  // The author of a repeated message can have left the room, and messages contain no accounts.
   expect(occupants.idOf(seen("Cid", { occupantId: "o3" }))).toBeUndefined();
 });
 
@@ -49,7 +49,7 @@ test("without accounts and occupant ids, the id is the first nick, and another m
   expect(occupants.nickOf(id)).toBeUndefined();
 });
 
-test("a member with two nicks stays present when one of the nicks leaves", () => {
+test("a member with two nicks stays present when one of the nicks leaves the room", () => {
   const occupants = new Occupants(ROOM);
   occupants.put(seen("Ann", { occupantId: "o1" }));
   occupants.put(seen("Ann phone", { occupantId: "o1" }));

@@ -75,7 +75,7 @@ test("the history is read before the room counts as joined", () => {
   expect(events).toEqual(["old !1", "joined", "live !2"]);
 });
 
-test("a message resolves when the room shows it, and a message of an earlier run that the history contains is not sent again", async () => {
+test("a post resolves when the room shows the message, and a message from an earlier run that is in the history is not sent again", async () => {
   const { room, sent, says, isIn } = setUp();
   room.join();
   says("games", "shown before", '<delay xmlns="urn:xmpp:delay" stamp="2026-01-01T00:00:00Z"/>', "evt_1");
@@ -89,7 +89,7 @@ test("a message resolves when the room shows it, and a message of an earlier run
 });
 
 // time: controlled
-test("if the nick is in use, the bridge tries further nicks, and then waits", async () => {
+test("if the nick is in use, the bridge tries other nicks, and then waits", async () => {
   const { room, joins, refusesJoin } = setUp();
   room.join();
   for (let i = 0; i < 5; i += 1) refusesJoin("conflict");
@@ -107,18 +107,21 @@ test.each([
   ["not-authorized", "password", CannotShow],
   ["registration-required", "members only", CannotShow],
   ["remote-server-not-found", "unreachable", RetryLater],
-])("a join that is refused with %s is explained and repeated", async (condition, words, kind) => {
-  const { room, joins, refusesJoin } = setUp();
-  room.join();
-  refusesJoin(condition);
-  expect(room.state.problem).toContain(words);
-  await expect(room.post("evt_1", "hi", signal)).rejects.toThrow(kind);
-  await jest.advanceTimersByTimeAsync(60_000);
-  expect(joins().length).toBeGreaterThan(1);
-});
+])(
+  "a join that is refused with %s is explained in the room's state and retried",
+  async (condition, words, kind) => {
+    const { room, joins, refusesJoin } = setUp();
+    room.join();
+    refusesJoin(condition);
+    expect(room.state.problem).toContain(words);
+    await expect(room.post("evt_1", "hi", signal)).rejects.toThrow(kind);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(joins().length).toBeGreaterThan(1);
+  },
+);
 
 // time: controlled
-test("a room that forgets the bridge without a word is joined again", async () => {
+test("the bridge rejoins a room that has dropped the bridge without notice", async () => {
   const { room, joins, isIn, forgetsBridge } = setUp();
   room.join();
   isIn();
@@ -147,7 +150,7 @@ test.each([
   if (!isForgotten) room.leave();
 });
 
-test("a resumed session keeps the room, and a new session joins it again", () => {
+test("in a resumed session, the bridge is still in the room, and in a new session, it joins again", () => {
   const { room, joins, isIn } = setUp();
   room.join();
   isIn();
@@ -168,7 +171,7 @@ test("a first new message ends the history of a room without a subject, before t
   expect(events).toEqual(["joined", "live !1"]);
 });
 
-test("an invitation to a room that refused the bridge leads to a join at once", () => {
+test("the bridge retries a refused join at once when it is invited to the room", () => {
   const { room, joins, isIn, refusesJoin } = setUp();
   room.join();
   refusesJoin("registration-required");

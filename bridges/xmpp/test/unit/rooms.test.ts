@@ -36,7 +36,7 @@ function setUp(...allowInvites: readonly string[]): Rooms {
   return rooms;
 }
 
-/** An invitation that a room passes on. The room names the inviter. */
+/** Returns an invitation that a room passes on. The room names the inviter. */
 const mediated = (room: string, by: string) =>
   parse(
     `<message from="${room}"><x xmlns="http://jabber.org/protocol/muc#user"><invite from="${by}"/></x></message>`,
@@ -59,10 +59,20 @@ test.each([
     [TRAP],
   ],
   ["everybody", "*", mediated(TRAP, ANN), [TRAP]],
-  ["an account, and a room of another domain names this account", ANN, mediated(TRAP, ANN), []],
-  ["a domain, and a room of another domain names an account of it", "chat.example", mediated(TRAP, ANN), []],
   [
-    "a domain, and the room's domain only ends like it",
+    "an account, and a room of another domain names this account as the inviter",
+    ANN,
+    mediated(TRAP, ANN),
+    [],
+  ],
+  [
+    "a domain, and a room of another domain names an account of the listed domain as the inviter",
+    "chat.example",
+    mediated(TRAP, ANN),
+    [],
+  ],
+  [
+    "a domain, and the room's domain only ends with the same letters",
     "chat.example",
     mediated("a@evilchat.example", ANN),
     [],

@@ -3,7 +3,7 @@ import { bareJid, readJid } from "../../jid";
 import { checkXmppSettings, XMPP_SETTINGS } from "../../settings";
 import { readSettings, SettingsError } from "../../../../runtime/settings";
 
-/** Reads a setting. Returns its value, or the faults. */
+/** Reads a setting. Returns the value of the setting, or the error messages. */
 function read(name: keyof typeof XMPP_SETTINGS, value: string): unknown {
   try {
     return readSettings({ [name]: value }, (settings) => ({
@@ -29,7 +29,7 @@ test("the password of a room can contain spaces, and commas that are doubled", (
   ]);
 });
 
-test("an invalid room is named by the room before it, because it can be part of a password", () => {
+test("an error about an invalid room names only the room before it, because the invalid entry can be part of a password", () => {
   const fault = read("XMPP_ROOMS", "quiz@rooms.example open,sesame");
   expect(fault).toContain("the entry after quiz@rooms.example is not an address");
   expect(fault).not.toMatch(/open|sesame/);
@@ -44,13 +44,13 @@ test.each([
   ["XMPP_JID", "games@chat.test/phone"],
   ["XMPP_NICK", "n".repeat(61)],
   ["XMPP_TLS", "maybe"],
-] as const)("an invalid value is rejected without being repeated: %s", (name, value) => {
+] as const)("an invalid value is rejected, and the error does not repeat the value: %s", (name, value) => {
   const fault = read(name, value);
   expect(fault).toContain(name);
   expect(fault).not.toContain(value);
 });
 
-test("a bridge without rooms needs somebody who may invite it", () => {
+test("a bridge without rooms is rejected unless the settings say who may invite the bridge", () => {
   const faults: string[] = [];
   const settings = { fault: (line: string) => void faults.push(line) };
   const values = { XMPP_ROOMS: [], XMPP_ALLOW_INVITES: [] } as never;

@@ -17,7 +17,7 @@ test.each([
   expect(parse(sent).getChildText("body")).toBe(expected);
 });
 
-test("the quoted lines of a reply are not part of the body, and positions count characters", () => {
+test("the quoted lines of a reply are not part of the body, and their positions are counted in characters", () => {
   const fallback = (start: string, end: string, of = "urn:xmpp:reply:0") =>
     `<fallback xmlns="urn:xmpp:fallback:0" for="${of}"><body start="${start}" end="${end}"/></fallback>`;
   const body = "<body>&gt; 😀 hi\n!2</body>";
@@ -51,7 +51,7 @@ test.each([
   ["wait", "resource-constraint", RetryLater],
   ["cancel", "remote-server-timeout", RetryLater],
   ["wait", "undefined-condition", RetryLater],
-])("a refusal of the type %s with %s is passed on to the kit", (type, condition, kind) => {
+])("an error of the type %s with %s is passed to the kit as the right error", (type, condition, kind) => {
   const error = `<error type="${type}"><${condition} xmlns="urn:ietf:params:xml:ns:xmpp-stanzas"/></error>`;
   const chatError = toChatError(refusalOf(message(error)));
   expect(chatError).toBeInstanceOf(kind);
@@ -62,7 +62,7 @@ test("an error without a condition is a refusal", () => {
   expect(refusalOf(message("<error/>"))).toEqual({ condition: "undefined-condition", type: "cancel" });
 });
 
-test("a text that is too long is cut, and the choices are kept", () => {
+test("a text that is too long is shortened, and the choices are kept", () => {
   const buttons = [[{ label: "Yes", action: "yes" }]];
   const long = {
     id: "m",

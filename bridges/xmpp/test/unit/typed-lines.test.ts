@@ -7,7 +7,7 @@ import type { Room } from "../../rooms/room";
 
 const JID = "quiz@rooms.example";
 
-/** Returns lines whose reports are never answered, and the reports. */
+/** Returns a `TypedLines` whose service never answers, and the lists that the tests check. */
 function setUp({ hasVoice = true } = {}) {
   const reported: { user: { id: string }; text: string; id?: string }[] = [];
   const logged: unknown[] = [];
@@ -38,7 +38,7 @@ function setUp({ hasVoice = true } = {}) {
   return { lines, room, line, reported, logged, whispered };
 }
 
-/** Resolves when the lines that were read are being reported. */
+/** Resolves when the bridge has begun to report the lines that it has read. */
 const soon = async (): Promise<void> => {
   for (let turns = 0; turns < 5; turns += 1) await setImmediate();
 };
@@ -66,7 +66,7 @@ test("a line that the room repeats has the same request id, and lines of other m
   expect(other).not.toBe(live);
 });
 
-test("in a room without voice, a member learns this after another explanation, and the status command is reported", async () => {
+test("in a room in which the bridge has no voice, a member is notified of this even just after another hint, and the status command is reported", async () => {
   const { lines, room, line, reported, whispered } = setUp({ hasVoice: false });
   const encrypted = line("Ann", "secret", "m0", '<encryption xmlns="urn:xmpp:eme:0"/>');
   lines.onRoomLine(room, encrypted, undefined);

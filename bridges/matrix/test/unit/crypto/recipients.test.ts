@@ -23,19 +23,19 @@ function room(visibility: string, encryption: object = MEGOLM) {
 
 const idsOf = async ({ recipients }: ReturnType<typeof room>) => (await recipients.of(ROOM)).members;
 
-test("invited members get the keys unless the history starts when they join", async () => {
+test("invited members get the keys, unless members see only the history since they joined", async () => {
   expect(await idsOf(room("shared"))).toEqual(["@in:example.org", "@invited:example.org"]);
   expect(await idsOf(room("joined"))).toEqual(["@in:example.org"]);
 });
 
-test("the room's rotation of keys is read, and invalid values are ignored", async () => {
+test("the room's settings for key rotation are read, and invalid values are ignored", async () => {
   expect(await room("shared").recipients.of(ROOM)).toMatchObject({
     rotationMs: 3_600_000,
     rotationMessages: undefined,
   });
 });
 
-test("the members are read again after a change of the room", async () => {
+test("the list of members is read again after a membership in the room changes", async () => {
   const { api, members, recipients } = room("shared");
   await recipients.of(ROOM);
   await recipients.of(ROOM);
@@ -47,7 +47,7 @@ test("the members are read again after a change of the room", async () => {
   expect((await recipients.of(ROOM)).members).toContain("@new:example.org");
 });
 
-test("an answer from before a change is not cached", async () => {
+test("a list of members that was requested before a change is not cached", async () => {
   const { api, recipients } = room("shared");
   const first = recipients.of(ROOM);
   recipients.changed(ROOM, "m.room.member");
@@ -56,7 +56,7 @@ test("an answer from before a change is not cached", async () => {
   expect(api.members).toHaveBeenCalledTimes(2);
 });
 
-test("an unknown encryption and a room with too many members are refused", async () => {
+test("a room with an unknown encryption algorithm or with too many members is refused", async () => {
   await expect(room("shared", { algorithm: "m.other" }).recipients.of(ROOM)).rejects.toThrow("m.megolm");
   const { members, recipients } = room("shared");
   for (let i = 0; i < MEMBERS_MAX; i += 1) members.push({ id: `@u${i}:example.org`, membership: "join" });

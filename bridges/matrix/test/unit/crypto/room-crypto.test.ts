@@ -60,7 +60,7 @@ test("an event whose key arrives later is read when the key arrives", async () =
   expect((await bot.read(ROOM, [next])).map(bodyOf)).toEqual(["again"]);
 });
 
-test("after a crash, no key encrypts a second message, and received keys are known", async () => {
+test("after a crash, no message key is used a second time, and received keys are still known", async () => {
   const server = createKeyServer();
   const bot = await open(server, BOT, "BOT", "before");
   const eve = await open(server, EVE, "EVE", "eve");
@@ -68,7 +68,7 @@ test("after a crash, no key encrypts a second message, and received keys are kno
   await bot.receive(server.sync(BOT, "BOT"), false);
   const before = [await bot.encrypt(ROOM, text("one"), signal), await bot.encrypt(ROOM, text("two"), signal)];
   expect(before.map(indexOf)).toEqual([0, 1]);
-  // The files are as a process leaves them that is killed when it sends the event.
+  // The files are in the state in which a process leaves them if it is killed while it sends the event.
   cpSync(join(folder, "before"), join(folder, "after"), { recursive: true });
   const restarted = await open(server, BOT, "BOT", "after");
   const after = await restarted.encrypt(ROOM, text("three"), signal);
@@ -86,7 +86,7 @@ test("an event that claims to be from another member is not read", async () => {
   const server = createKeyServer();
   const bot = await open(server, BOT, "BOT", "forged");
   const eve = await open(server, EVE, "EVE", "forged");
-  // The bridge reads the devices of the members before it writes.
+  // The bridge reads the members' devices before it sends a message.
   await bot.encrypt(ROOM, text("Question"), signal);
   const sent = await eve.encrypt(ROOM, text("!2"), signal);
   await bot.receive(server.sync(BOT, "BOT"), false);
@@ -94,7 +94,7 @@ test("an event that claims to be from another member is not read", async () => {
   expect(await bot.read(ROOM, [received(EVE, sent)])).toHaveLength(1);
 });
 
-test("a member whose client sends no keys to the bridge is notified", async () => {
+test("the bridge notifies a member whose client sends it no keys", async () => {
   const server = createKeyServer();
   const bot = await open(server, BOT, "BOT", "withheld");
   const parts = { api: server.api(EVE), userId: EVE, folder: join(folder, "eve-withheld"), log };
@@ -154,7 +154,7 @@ test("invalid keys and events from the homeserver are skipped", async () => {
   expect(await bot.isNoted(ROOM)).toBe(true);
 });
 
-test("the limits name the object stores of the library, and the keys of members name their sender", async () => {
+test("each limit names an object store of the library, and each key of a member is stored with its sender", async () => {
   const server = createKeyServer();
   const bot = await open(server, BOT, "BOT", "stores");
   const eve = await open(server, EVE, "EVE", "eve-stores");

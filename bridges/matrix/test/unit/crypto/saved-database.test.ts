@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 let databases = 0;
 
-/** Opens the file as a new process does: the databases in memory are separate. */
+/** Opens the file as a new process does, with a separate in-memory database. */
 async function start(file: string, limits?: Readonly<Record<string, RowLimit>>) {
   databases += 1;
   const name = `${file} ${databases}`;
@@ -85,7 +85,7 @@ test("a transaction is saved as a whole, and an aborted transaction is not saved
   expect(await rows((await start("whole.jsonl")).opened)).toEqual({ a: 1, c: 3 });
 });
 
-test("a line that a crash left incomplete is skipped, with the whole transaction", async () => {
+test("a line that a crash left incomplete is skipped, together with its whole transaction", async () => {
   const first = await start("torn.jsonl");
   await put(first.opened, { a: 1 });
   await first.saved.save();
@@ -128,7 +128,7 @@ test("the oldest rows beyond the limits are removed, and stay removed", async ()
   await put(opened, { z: of("eve"), y: of("eve"), x: of("eve") });
   await put(opened, { z: of("eve") });
   await saved.removeSurplus();
-  // The row that was written again is not the oldest one.
+  // A row that was written again is no longer the oldest row.
   expect(Object.keys(await rows(opened))).toEqual(["x", "z"]);
   await put(opened, { a: of("ann"), b: of("bob") });
   await saved.save();
