@@ -88,7 +88,7 @@ export function createProgram(surroundings: Surroundings, endWith: Cli["endWith"
       );
     });
   const cli: Cli = { ...surroundings, endWith, options: () => program.opts() };
-  // The section "Add a command to the command line" of CONTRIBUTING.md lists what else a new command needs.
+  // CONTRIBUTING.md, "Add a command to the command line", lists what else a new command needs.
   addDoctor(program, cli);
   addWorkspaceCommands(program, cli);
   addChanges(program, cli);
