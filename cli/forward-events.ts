@@ -40,7 +40,7 @@ export interface ForwardOptions {
 const IN_PROGRESS_MAX = 64;
 
 /**
- * Forwards events as pushes (bridge guide, "Outbound pushes"). The first attempts of a channel's events
+ * Forwards events as pushes (bridge guide, "Receive pushes"). The first attempts of a channel's events
  * are made in order. As in the service, a retry does not delay the first attempts of later events.
  */
 export function createForwarder({ target, client, secrets, signal, show }: ForwardOptions) {
