@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * Watches the mark of the store while core runs. The mark changes when somebody restores a backup of another format, or
- * migrates the data to another format. From then on, core must not read or write anything.
+ * migrates the data to another format. After such a change, core must not read or write anything.
  *
  * @param checkMark throws `UnfitStore` when this release cannot use the store
  */
@@ -26,7 +26,7 @@ export function watchMark(checkMark: () => Promise<void>) {
   }
 
   const failed = new Promise<LastingFault>((resolve) => {
-    // The wait is rejected only when `stop` is called.
+    // `find` rejects only when `stop` aborts its wait.
     void find().then(resolve, () => undefined);
   });
   return { failed, stop: () => over.abort() };

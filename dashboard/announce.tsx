@@ -16,7 +16,10 @@ export function announce(text: string, tone: Announcement["tone"] = "good"): voi
   hide = setTimeout(() => current.set(undefined), SHOWN_MS);
 }
 
-/** Shows announcements. The element is always in the page, because screen readers announce only changes within it. */
+/**
+ * Shows announcements. The element is always in the page, because screen readers announce only changes within an
+ * existing element.
+ */
 export function Announcer() {
   const said = useStore(current);
   return (

@@ -25,7 +25,7 @@ const UNANSWERED: ReadonlySet<number> = new Set([0, 502, 503, 504]);
 /** Milliseconds until an unanswered read is retried. */
 export const READ_AGAIN_MS = 2_000;
 
-/** An error with a message for people. The status is 0 when the server is unreachable. */
+/** An error whose message is shown to the user. The status is 0 when the server is unreachable. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   constructor(
@@ -37,7 +37,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** Whether the request got no answer. If so, a retry may succeed. */
+  /** Whether the request got no answer, so that a retry may succeed. */
   get isUnanswered(): boolean {
     return UNANSWERED.has(this.status);
   }
@@ -123,7 +123,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | undefi
 
 /**
  * Creates the error for a request without an answer. If the request could change something, the error says that the
- * outcome is unknown. The error is in the past tense, so that the error stays true once the service answers again.
+ * outcome is unknown. The text is in the past tense, so that it stays true once the service answers again.
  */
 function unanswered(status: number, method: string, path: string, words: string): ApiError {
   for (const then of whenUnanswered) then(status);
@@ -138,12 +138,12 @@ function unanswered(status: number, method: string, path: string, words: string)
   );
 }
 
-/** A page of the list of workspaces. */
+/** Selects a page of the list of workspaces. */
 export interface ListQuery {
   readonly after: string;
   readonly search: string;
   readonly size: number;
-  /** The empty string for all states. */
+  /** The state of the workspaces to list; the empty string for all states. */
   readonly state: WorkspaceState | "";
 }
 

@@ -25,7 +25,7 @@ import type { SessionShape } from "../proto/json/shapes";
 
 export function App() {
   const state = useStore(sessionState);
-  // All times in the page change with the time zone, so the whole page is rendered again.
+  // When the user switches the time zone, all times in the page change, so the whole page is rendered again.
   useStore(timesIn);
   useEffect(() => void beginSession(), []);
   const isIn = state.is === "in";
@@ -112,7 +112,7 @@ function NotFoundPage() {
   );
 }
 
-/** The page while it is unknown whether the user is signed in, because the service does not answer. */
+/** The page that is shown while the service does not answer, so it is unknown whether the user is signed in. */
 function WaitingPage({ why }: { readonly why: string }) {
   return (
     <div class="narrow">

@@ -1,7 +1,10 @@
-/** `public/early.js` sends requests while this script is still loading. Its answers are undefined if there is none. */
+/**
+ * `public/early.js` sends requests while this script is still loading. `earlyAnswers` contains the answers by path; it
+ * is undefined if that script did not run.
+ */
 const { earlyAnswers } = globalThis as { readonly earlyAnswers?: Map<string, Promise<Response | undefined>> };
 
-/** Milliseconds after which an answer that nobody has taken is too old. */
+/** Milliseconds after which unused answers are discarded, because they are too old. */
 const KEPT_MS = 10_000;
 setTimeout(() => earlyAnswers?.clear(), KEPT_MS);
 

@@ -7,14 +7,17 @@ export const failingCount = createStore(0);
 
 const LOOK_AGAIN_MS = 15_000;
 
-/** Takes over counts that a page has read. Null, from a core of an older release, changes nothing. */
+/**
+ * Sets the number from the counts that a page has read. `counts` is null if core has an older release; then the number
+ * does not change.
+ */
 export function setFailingCount(counts: StateCounts | null): void {
   if (counts !== null) failingCount.set(counts.failing);
 }
 
 /**
- * Reads the number regularly, also while the page is hidden, because the title is what people see of a page in another
- * tab. Returns a function that stops the reads.
+ * Reads the number regularly, even while the page is hidden, because the user still sees the title of a hidden tab.
+ * Returns a function that stops the reads.
  */
 export function watchFailingCount(): () => void {
   const over = new AbortController();
@@ -36,7 +39,7 @@ export function watchFailingCount(): () => void {
 const ICON = "/favicon.svg";
 const FAILING_ICON = "/favicon-failing.svg";
 
-/** Shows the number in the icon of the window. */
+/** Changes the icon of the window while any workspace is failing. */
 failingCount.subscribe(() => {
   const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
   if (link !== null) link.href = failingCount.get() > 0 ? FAILING_ICON : ICON;

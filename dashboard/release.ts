@@ -4,7 +4,7 @@ import { createReleaseWatch } from "./words/compare-releases";
 const SCRIPT = document.querySelector<HTMLScriptElement>('script[type="module"]')?.src;
 const BUILT = document.querySelector<HTMLMetaElement>('meta[name="built"]')?.content;
 
-/** Whether the page should be loaded again, because the server has another release of the pages. */
+/** Whether the user should reload the page, because the server now serves another release of the pages. */
 export const isOutdated = createStore(false);
 
 const isOther = createReleaseWatch({
@@ -12,7 +12,7 @@ const isOther = createReleaseWatch({
   builtAt: Number(BUILT ?? NaN),
 });
 
-/** Compares the server's release, which each answer of the API names in its headers, with the page's release. */
+/** Compares the page's release with the server's release, which the headers of each answer of the API name. */
 export function noteRelease(headers: Headers): void {
   const script = headers.get("x-dashboard-script");
   if (script === null) return;
@@ -20,5 +20,6 @@ export function noteRelease(headers: Headers): void {
   if (isOther({ script, builtAt }, Date.now())) isOutdated.set(true);
 }
 
-// Vite sends this event when a part of the script cannot be loaded, e.g. because the release of this page is gone.
+// Vite fires this event when a part of the script cannot be loaded, e.g. because the server no longer serves this
+// page's release.
 addEventListener("vite:preloadError", () => isOutdated.set(true));

@@ -4,7 +4,7 @@ import { createOutageLog } from "../runtime/outage-log";
 import { CoreRefusesToken } from "./lane/core-unavailable";
 
 const LOOK_EVERY_MS = 500;
-/** If core is still unavailable this many milliseconds after the start, the edge logs a warning. */
+/** Milliseconds after the start until the edge logs a warning that core is still unavailable. */
 const QUIET_MS = 3_000;
 
 export interface CoreWatchOptions {
@@ -13,7 +13,7 @@ export interface CoreWatchOptions {
   readonly address: string;
   /** Rejects if core is unavailable; if core rejects the token, the error is a `CoreRefusesToken`. */
   probe(): Promise<void>;
-  /** Called once: when core accepts the token for the first time. */
+  /** Called once, when core first accepts the token. */
   onReady(): void;
 }
 

@@ -14,7 +14,7 @@ const ENDPOINTS: ReadonlyMap<string | undefined, string> = new Map([
 const NO_ENDPOINT = "none";
 const MS_PER_SECOND = 1_000;
 
-/** What the metrics of the edge read. */
+/** The parts of the edge that the metrics read. */
 interface EdgeCounts {
   readonly load: Readonly<LaneLoad>;
   readonly shield: AddressShield;

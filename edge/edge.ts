@@ -33,8 +33,8 @@ export interface Edge extends Required<Omit<Running, "failed">> {
   /** The port of the dashboard; undefined when the dashboard is off. */
   readonly dashboardPort: number | undefined;
   /**
-   * Makes `/ready` fail. The edge continues to accept and answer requests, and closes each connection after the next
-   * answer.
+   * Makes `/ready` fail. Starts draining: the edge still accepts and answers requests, but closes each connection after
+   * the next answer.
    */
   beginDrain(): void;
   /** Stops accepting requests, finishes the requests in progress, and shuts the edge down. */
@@ -42,8 +42,8 @@ export interface Edge extends Required<Omit<Running, "failed">> {
 }
 
 /**
- * Milliseconds within which requests in progress must finish when the edge stops. Polls do not wait for events, because
- * there is no long polling.
+ * Milliseconds within which requests in progress must finish when the edge stops. Polls finish quickly, because they do
+ * not wait for events (no long polling).
  */
 const FINISH_WITHIN_MS = 5_000;
 const TOKEN_REJECTED =
@@ -118,7 +118,7 @@ export async function createEdge(
       closing ??= (async () => {
         // The watch stops first. Otherwise, the edge would log its own shutdown as an outage of core.
         const watched = stopWatch();
-        // A request that never arrives completely must not delay the shutdown.
+        // A request that never arrives completely must not block the shutdown.
         const late = setTimeout(() => app.server.closeAllConnections(), FINISH_WITHIN_MS);
         await Promise.all([app.close(), dashboard?.close()]);
         clearTimeout(late);
@@ -135,7 +135,7 @@ export async function createEdge(
   };
 }
 
-/** Creates the listener for bridges, with bounds of its connections. */
+/** Creates the listener for bridges, with limits on the number of connections. */
 function createBoundedListener(
   { trustProxy, connectionsMax, addressConnectionsMax }: EdgeConfig,
   options: Omit<PublicListenerOptions, "trustProxy" | "takeTurn">,

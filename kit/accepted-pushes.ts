@@ -21,7 +21,7 @@ export class AcceptedPushes {
   readonly #sizes = new Map<string, number>();
   readonly #passedOn = new Set<string>();
   readonly #removals = new Set<Promise<void>>();
-  /** For each channel and DM: resolves when its last loaded event is passed on. */
+  /** For each channel and DM: a promise that resolves when its last loaded event is passed on. */
   readonly #resuming = new Map<string, Promise<void>>();
   #unfinished: readonly OutboundEvent[] = [];
   #bytes = 0;
@@ -32,15 +32,16 @@ export class AcceptedPushes {
     this.#report = report;
   }
 
-  /** Loads the events that an earlier run accepted and did not finish. Called once, before all other methods. */
+  /** Loads the events that an earlier run accepted, but did not show or drop. Called once, before all other methods. */
   async load(): Promise<void> {
     this.#unfinished = (await this.#store?.load()) ?? [];
     for (const event of this.#unfinished) this.#note(event.id, sizeOf(event));
   }
 
   /**
-   * Passes the loaded events on, in the order of their acceptance. A full channel delays only its own events. Resolves
-   * when all loaded events are passed on, or `catchUp` is closed: then the remaining events stay stored for the next run.
+   * Passes the loaded events on, in the order in which they were accepted. A full channel delays only its own events.
+   * Resolves when all loaded events are passed on, or when `catchUp` is closed. In the latter case, the remaining
+   * events stay stored for the next run.
    */
   async resume(catchUp: CatchUp): Promise<void> {
     const byQueue = new Map<string, OutboundEvent[]>();
@@ -76,7 +77,7 @@ export class AcceptedPushes {
 
   /** Resolves once the event is stored. Rejects if there is no room for the event, or if the store rejects. */
   async add(event: OutboundEvent): Promise<void> {
-    // A push of an event that an earlier run has stored.
+    // An earlier run has already stored this event, and the service pushed it again.
     if (this.#sizes.has(event.id)) return;
     const size = sizeOf(event);
     if (this.#bytes + size > ACCEPTED_MAX_BYTES) {
@@ -94,15 +95,15 @@ export class AcceptedPushes {
   }
 
   /**
-   * Notes that the event was passed to the reducer, or has expired. Removes the event from the store if the event is
-   * done.
+   * Records that the event was passed to the reducer, or has expired. Removes the event from the store if the bridge
+   * has shown or dropped it.
    */
   passOn(eventId: string, state: BridgeState): void {
     if (this.#sizes.has(eventId)) this.#passedOn.add(eventId);
     this.removeDone(state);
   }
 
-  /** Removes the events that were passed on and that are no longer open in `state`. */
+  /** Removes the events that were passed on and that `state` no longer lists as open. */
   removeDone(state: BridgeState): void {
     if (this.#passedOn.size === 0) return;
     const open = openEventIds(state);

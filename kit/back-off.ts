@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Timing {
   /** Returns the time, ms since the epoch. */
   now(): number;
-  /** Waits for `ms`. Resolves early, without an error, when the signal is aborted. */
+  /** Waits for `ms`. Waits. Resolves early, without an error, when the signal is aborted. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   random(): number;
@@ -28,8 +28,8 @@ export const REAL_TIMING: Timing = {
 
 /**
  * Returns the milliseconds to wait after `failures` consecutive failures. The wait doubles with each failure, up to
- * `mostMs`. A random 0 to 50 percent is then added, so that bridges do not all retry at the same time after a common
- * failure.
+ * `mostMs`. A random extra of 0 to 50 percent is then added, so that bridges do not all retry at the same time after a
+ * common failure.
  */
 export function backOffMs(
   failures: number,
@@ -55,7 +55,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";
   if (/^[0-9]+(?:\.[0-9]+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
   if (!DATE_FORM.test(text)) return 0;
-  // All HTTP dates are in GMT, but the oldest format (asctime) does not contain "GMT".
+  // All HTTP dates are in GMT, but a date in the oldest format (asctime) does not say "GMT".
   const atMs = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
   return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }

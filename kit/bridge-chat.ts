@@ -9,7 +9,8 @@ import type { ReportedIds } from "./reported-ids";
 import type { ShownMessage, ShownMessages } from "./shown-messages";
 
 /**
- * The chat's ids of the messages that a call posted. Each id must be unique in the whole chat, not only in its channel.
+ * The ids that the chat gave to the messages that a call posted. Each id must be unique in the whole chat, not only in
+ * its channel.
  */
 export type ChatMessageIds = string | readonly string[];
 
@@ -46,7 +47,7 @@ export interface BridgeChat {
 export interface BridgeChatParts {
   readonly chat: BridgeChat;
   readonly shown: ShownMessages;
-  /** Each call is pending until its ids are in `shown` and saved. */
+  /** The pending calls. A call stays pending until its ids are in `shown` and saved. */
   readonly calls: PendingCalls;
   readonly messages: MessageStore;
   /** The channels and members to which games may write; undefined for all. */
@@ -54,7 +55,7 @@ export interface BridgeChatParts {
   readonly report: (problem: Error) => void;
 }
 
-/** Maximum number of ids that are kept per message: the first id and the newest ids. */
+/** Maximum number of ids that the kit keeps for a message: the first id, and the newest ids. */
 const IDS_MOST = 20;
 
 /**
@@ -71,7 +72,7 @@ export function savingChat({ chat, shown, calls, messages, reported, report }: B
     const known = shown.byMessageId(message.id);
     const [first, ...others] = new Set([...(known?.chatMessageIds ?? []), ...[made ?? []].flat()]);
     const chatMessageIds = first === undefined ? [] : [first, ...others.slice(1 - IDS_MOST)];
-    // If a call succeeds only after its timeout, a newer event of the message may already have been applied.
+    // If a call succeeds only after its timeout, the kit may already have applied a newer event of the message.
     const isOutdated = known !== undefined && known.sequence > sequence;
     const latest = isOutdated ? known : { messageId: message.id, channel, user, message, eventId, sequence };
     const entry = { ...latest, chatMessageIds };
@@ -79,13 +80,13 @@ export function savingChat({ chat, shown, calls, messages, reported, report }: B
     try {
       await messages.save(entry);
     } catch (error) {
-      // The chat shows the message, so a retry would post it twice.
+      // The chat already shows the message, so this function must not reject: a retry would post the message twice.
       const lost = "after a restart, the message may be posted again, or no longer updated";
       report(errorOf(`cannot save the ids of ${message.id} (${lost})`, error));
     }
   }
 
-  /** Calls the chat. A message that the chat will never accept counts as shown, but has no ids. */
+  /** Calls the chat. A message that the chat will never accept counts as shown, but gets no ids. */
   async function call(event: Applied, place: Place, chatCall: () => Promise<ChatMessageIds | void>) {
     let made;
     try {

@@ -32,9 +32,12 @@ export interface BridgeOptions {
   readonly onlyReported?: "members" | "all";
   /** Events to fetch when no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
-  /** Called when events expired before the bridge fetched them. The function may post a notice to the channels. */
+  /**
+   * Called when events expired before the bridge fetched them. The function may tell the channels that messages were
+   * missed.
+   */
   readonly onMissed?: () => Promise<void> | void;
-  /** Called when the service answers polls again after it had stopped answering them. Log this. */
+  /** Called when the service answers polls again after it had stopped. Log this. */
   readonly onReconnected?: () => void;
   /** Called for each problem, such as a failed poll or a refusal by the chat. The default emits a process warning. */
   readonly report?: (problem: Error) => void;

@@ -29,13 +29,16 @@ export interface ActionReport extends Report {
   readonly action: string;
 }
 
-/** A member typed a message. All messages may be reported: the service ignores those that no game expects. */
+/** A member typed a message. You may report all messages: the service ignores messages that no game expects. */
 export interface MessageReport extends Report {
   /** The channel; for a DM, `dmChannel(user.id)`. */
   readonly channel: Channel;
   /** At least 1 character; cut to 4000 characters. */
   readonly text: string;
-  /** The chat's id of the message that the member replied to. An unknown id is not sent. */
+  /**
+   * The chat's id of the message that the member replied to. If the kit does not know the id, the report is sent
+   * without it.
+   */
   readonly replyTo?: string | null;
 }
 
@@ -46,14 +49,17 @@ export interface ChoiceReport extends Report {
   readonly number: number;
 }
 
-/** The number is not one of the choices. Nothing was sent. */
+/** The result if no button has the number. Nothing was sent. */
 export interface UnknownChoice {
   readonly outcome: "unknown-choice";
   /** The highest number that can be chosen; 0 if the channel shows no message with buttons. */
   readonly highest: number;
 }
 
-/** The message with the button is unknown: it is not from the service, or too old. Nothing was sent. */
+/**
+ * The result if the kit does not know the message with the button: the message is not from the service, or too old.
+ * Nothing was sent.
+ */
 export interface UnknownMessage {
   readonly outcome: "unknown-message";
 }
@@ -74,7 +80,7 @@ export interface ReportParts {
   readonly sender: Sender;
   readonly shown: ShownMessages;
   readonly calls: PendingCalls;
-  /** Notes the channels and members of reports; undefined if games may write to all channels and members. */
+  /** Records the channels and members in reports; undefined if games may write to all channels and members. */
   readonly reported?: ReportedIds | undefined;
   /** Aborts pending reports. */
   readonly signal: AbortSignal;
@@ -91,7 +97,7 @@ export function createReports({ sender, shown, calls, reported, signal, report }
 
   async function send(event: InboundEvent, id: string | undefined): Promise<SendResult> {
     const sent = id === undefined ? event : { ...event, id };
-    // The ids are noted before the report is sent, because a game's answer to these ids can arrive immediately.
+    // The ids are saved before the report is sent, because a game's answer to these ids can arrive immediately.
     const noted = reported?.note(event);
     const sending =
       noted === undefined || pending.size >= NOTED_MAX
@@ -155,7 +161,7 @@ function userOf(user: User | string): User {
   return typeof user === "string" ? { id: user } : user;
 }
 
-/** Returns the words for an event of a type. */
+/** Returns the words with which problems name an event of a type. */
 function named(type: InboundEvent["type"]): string {
   return type === "action" ? "an action" : `a ${type}`;
 }

@@ -56,7 +56,7 @@ export class BridgeRun {
   readonly #reportsIdle: () => Promise<void>;
   readonly #accepted: AcceptedPushes;
   readonly #receiver: Receiver;
-  /** Aborts everything when the time limit of `stop` has passed. */
+  /** Aborts all pending work when the time limit of `stop` has passed. */
   readonly #over = new AbortController();
   readonly #polls = new AbortController();
   #state: State = { is: "new" };
@@ -117,7 +117,8 @@ export class BridgeRun {
     try {
       await started;
     } catch (error) {
-      // Another process may use the store as soon as the lock is released.
+      // Another process may use the store as soon as the lock is released, so the server and `catchUp` are closed
+      // first.
       const closed = Promise.allSettled([this.#closeServer?.(), this.#opened?.catchUp.close()]);
       await within(
         STOP_WITHIN_MS,
@@ -130,7 +131,8 @@ export class BridgeRun {
   stop(): Promise<void> {
     if (this.#state.is === "stopping") return this.#state.stopped;
     const started = this.#state.is === "started" ? this.#state.started : undefined;
-    // A call to the chat that takes longer can still save a message, so the lock is kept until then.
+    // A call to the chat that outlasts the limit can still save a message, so the lock is kept until the call has
+    // finished.
     const finished = this.#stop(started).finally(() => this.#lock?.release());
     const stopped = within(STOP_WITHIN_MS, finished);
     this.#enter({ is: "stopping", stopped });
@@ -173,7 +175,7 @@ export class BridgeRun {
     const saved = await loaded("messages", store.messages.load());
     await loaded("pushes", this.#accepted.load());
     for (const each of saved) shown.put(each);
-    // An error while reading the cursor also means that an earlier run saved one. The poller reports the error.
+    // An error while reading the cursor also means that an earlier run saved a cursor. The poller reports the error.
     const hasCursor = () =>
       store.cursors.load().then(
         (cursor) => cursor !== undefined,
@@ -236,7 +238,7 @@ export class BridgeRun {
     });
   }
 
-  /** Resolves at the first successful poll. */
+  /** Starts to poll. Resolves at the first successful poll. */
   async #poll(catchUp: CatchUp): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const polling = this.#pollForever(catchUp, {
@@ -276,8 +278,8 @@ export class BridgeRun {
   }
 
   /**
-   * Waits until the events of all answered pushes are shown or dropped. The service does not resend these pushes, and a
-   * store without `pushes` does not keep them.
+   * Waits until the events of all answered pushes are shown or dropped, because the service does not resend these
+   * events, and a store without `pushes` does not keep them.
    */
   async #finishPushes(): Promise<void> {
     await Promise.allSettled([this.#closeServer?.(), this.#receiver.close()]);
@@ -292,7 +294,7 @@ async function locked({ lock }: BridgeOptions["store"]): Promise<{ release(): vo
     return await lock?.();
   } catch (error) {
     if (error instanceof FolderInUse) throw error;
-    // Without the lock, the bridge does not load its messages.
+    // The bridge loads its messages only after it has acquired the lock.
     throw errorOf("cannot load the messages from the store", error);
   }
 }
@@ -306,7 +308,7 @@ async function loaded<Value>(what: string, loading: Promise<Value>): Promise<Val
   }
 }
 
-/** Returns the state after the saved messages were posted and updated. */
+/** Returns the state of a bridge that has already posted and updated the saved messages. */
 function stateFrom(saved: readonly ShownMessage[]): BridgeState {
   const state = initialState();
   let { settled, messages } = state;

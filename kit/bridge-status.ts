@@ -7,15 +7,15 @@ export interface BridgeStatus {
   /** Time of the last successful poll, or of the last accepted push. */
   readonly lastContactAt: Date | undefined;
   /**
-   * Message of the last problem. A successful poll in poll mode, and an accepted push, reset `problem` to undefined. In
-   * poll mode, `problem` stays while a message waits because the chat refuses it, and until the cursor is saved.
+   * Message of the last problem. In poll mode, a successful poll resets `problem` to undefined, unless a message waits
+   * because the chat refuses it, or the cursor is not saved yet. In push mode, an accepted push resets it.
    */
   readonly problem: string | undefined;
   /** The channels and direct conversations whose messages wait because the chat refuses them, at most 20. */
   readonly waiting: readonly WaitingPlace[];
 }
 
-/** Whether the service answers polls: not known yet, yes, or no longer. */
+/** Whether the service answers polls: `unknown` until the service first answers, `lost` if it has stopped answering. */
 type Contact = "unknown" | "answering" | "lost";
 
 /** Keeps the status of a bridge. */
@@ -39,12 +39,12 @@ export class StatusKeeper {
     this.#status = { ...this.#status, ...change };
   }
 
-  /** Notes an answered poll or a push. `isSolved` says whether the last problem is solved. */
+  /** Records an answered poll or a push. `isSolved` says whether the last problem is solved. */
   reached(isSolved = true): void {
     this.note({ isConnected: true, lastContactAt: new Date(), ...(isSolved && { problem: undefined }) });
   }
 
-  /** Notes that the service answered a poll, or accepts the bridge without polls. */
+  /** Records that the service answers polls, or that the bridge does not depend on polls (push mode). */
   answered(): void {
     const wasLost = this.#contact === "lost";
     this.#contact = "answering";
@@ -56,7 +56,10 @@ export class StatusKeeper {
     }
   }
 
-  /** Notes that the service did not answer a poll as expected. A service that never answered is not lost. */
+  /**
+   * Records that the service did not answer a poll as expected. Contact is lost only if the service has answered
+   * before.
+   */
   unanswered(): void {
     if (this.#contact === "answering") this.#contact = "lost";
   }

@@ -10,7 +10,7 @@ export interface Bridge extends BridgeReports {
    * Starts the bridge. Call `start` only once. In poll mode, resolves at the first successful poll, and rejects if the
    * service refuses the poll (`PollRefused`). While the service is unreachable, the bridge repeats the poll. In push
    * mode, resolves once the bridge listens. Rejects if the port is in use. In both modes, rejects if the store cannot
-   * be read, or if another process uses it (`FolderInUse`). A call of `stop` also resolves `start`.
+   * be read, or if another process uses it (`FolderInUse`). If `stop` is called, `start` also resolves.
    */
   start(): Promise<void>;
   /**
@@ -24,7 +24,7 @@ export interface Bridge extends BridgeReports {
   shownIn(channel: string): readonly ShownMessage[];
   /** Receives pushes, for your own HTTP server (see `Receiver.handler`). */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
-  /** The same as `stop`. With `fastifyReceiver(bridge, "/events")`, `app.close()` calls this method. */
+  /** The same as `stop`. With `fastifyReceiver(bridge, "/events")`, Fastify's `app.close()` calls this method. */
   close(): Promise<void>;
   readonly status: BridgeStatus;
 }

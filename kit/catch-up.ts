@@ -29,8 +29,8 @@ export interface Chat {
   /** Replaces the text, buttons and image of a message. `chatMessageId` is the result of `post` or `dm`. */
   edit(chatMessageId: string, event: MessageUpdate, signal: AbortSignal): Promise<void>;
   /**
-   * Shows `event.message` in `event.channel` only to `event.user`. If the chat cannot do that, sends a DM or posts in
-   * the channel.
+   * Shows `event.message` in `event.channel` only to `event.user`. If the chat cannot show a message to one member
+   * only, sends a DM or posts in the channel.
    */
   ephemeral(event: MessageEphemeral, signal: AbortSignal): Promise<void>;
 }
@@ -41,7 +41,9 @@ export interface CatchUpOptions {
   readonly state?: BridgeState;
   /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
   readonly chatTimeoutMs?: number;
-  /** Called for each event that changes nothing in the chat, and when events expired before they were fetched. */
+  /**
+   * Called for each event that is skipped without a call to the chat, and when events expired before they were fetched.
+   */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
   /** Called after each change of the state. */
   readonly onState?: (state: BridgeState) => void;
@@ -71,7 +73,7 @@ export interface CatchUp {
   /** The channels and DMs whose messages wait because the chat refuses them, at most 20. */
   readonly waiting: readonly WaitingPlace[];
   readonly state: BridgeState;
-  /** Starts no more calls to the chat, and resolves when all pending calls are answered. */
+  /** Stops starting calls to the chat, and resolves when all pending calls are answered. */
   close(): Promise<void>;
 }
 
@@ -108,7 +110,7 @@ class ChatCatchUp implements CatchUp {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   readonly #waiting = new WaitingPlaces();
-  /** Keys of the creates that `takePage` skipped, until their pages are read again. */
+  /** Keys of the creates that `takePage` skipped. A key is kept until the create's page is read again. */
   readonly #skipped = new Set<string>();
   #holders: { readonly of: BridgeState; readonly holders: CursorHolders } | undefined;
   /**
@@ -178,7 +180,10 @@ class ChatCatchUp implements CatchUp {
     return this.#feed(skipped === undefined ? input : { ...input, skipped });
   }
 
-  /** Returns the events that hold the cursor. Many pages ask for them while the state stays the same. */
+  /**
+   * Returns the events because of which the cursor must not move. The result is cached, because many pages need it
+   * while the state stays the same.
+   */
   #cursorHolders(): CursorHolders {
     if (this.#holders?.of !== this.#state) {
       this.#holders = { of: this.#state, holders: cursorHolders(this.#state) };
@@ -206,7 +211,10 @@ class ChatCatchUp implements CatchUp {
     this.#pending.add(call);
   }
 
-  /** Resolves at the first answer or at the timeout. A success after the timeout still updates the state. */
+  /**
+   * Makes a call to the chat. Resolves at the chat's answer or at the timeout, whichever comes first. A success after
+   * the timeout still updates the state.
+   */
   #untilAnswered(effect: ForChat): Promise<void> {
     const { chat, chatTimeoutMs = 30_000 } = this.#options;
     const { id: eventId, type } = effect.event;

@@ -1,6 +1,7 @@
 /**
  * A function of the `chat` throws this error when the chat refuses the message now, and gives a time for the retry.
- * Without this error or `CannotShow`, the waits are 1 s, 2 s, 4 s, … up to 30 s. `update` is never retried.
+ * After any other error except `CannotShow`, the kit retries after 1 s, 2 s, 4 s, … up to 30 s. `update` is never
+ * retried.
  */
 export class RetryLater extends Error {
   override readonly name = "RetryLater";

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-/** Advice for the causes of failed connections, by the code or the message of the cause. */
+/** Advice about failed connections, by the code or the message of the cause. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /^ECONNREFUSED$/,

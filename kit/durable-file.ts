@@ -25,12 +25,15 @@ export async function replaceDurably(path: string, text: string): Promise<void> 
   await syncFolder(dirname(path));
 }
 
-/** Appends to a file. Resolves once the text would survive a crash. A crash can leave only the beginning of the text. */
+/**
+ * Appends to a file. Resolves once the text would survive a crash. After a crash, the file may contain only the
+ * beginning of the text.
+ */
 export function appendDurably(path: string, text: string): Promise<void> {
   return writeDurably(path, "a", text);
 }
 
-/** Creates a file. Rejects if the file exists. Its name is durable only after a sync of the folder. */
+/** Creates a file. Rejects if the file exists. The file's name is durable only after a sync of the folder. */
 export function createDurably(path: string, text: string): Promise<void> {
   return writeDurably(path, "wx", text);
 }

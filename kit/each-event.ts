@@ -13,7 +13,7 @@ export interface EachEventOptions {
 }
 
 /**
- * Maximum number of seen event ids, kept for 24 hours. The poller reads at most 1,000 events again, and a page of 100
+ * Maximum number of seen event ids, kept for 24 hours. The poller reads at most 1,000 events again, plus a page of 100
  * events.
  */
 const SEEN_MOST = 10_000;
@@ -67,8 +67,8 @@ export function eachEvent(
 }
 
 /**
- * The creates that the chat refused, each with the keys of its place and its message. The poller reads at most 1,000
- * events in a round, and each round begins with `clear`, so the number of creates is bounded.
+ * The creates that the chat refused, by the keys of their places and messages. The poller reads at most 1,000 events in
+ * a round, and each round begins with `clear`, so the number of creates is bounded.
  */
 class RefusedCreates {
   readonly #byKey = new Map<string, { readonly sequence: number; readonly reason: unknown }>();
@@ -87,7 +87,7 @@ class RefusedCreates {
     }
   }
 
-  /** Returns the reason for the refusal of a create that the event must not overtake; undefined for none. */
+  /** Returns why the chat refused a create that the event must not overtake; undefined if there is no such create. */
   reasonBefore(event: OutboundEvent): unknown {
     if (event.type === "ping") return undefined;
     const keys = [placeKey(event), messageKey(event)];

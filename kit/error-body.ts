@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { isObject, readJson } from "./read-event";
 
-/** Advice after a refusal, by status (bridge guide, "Errors"). */
+/** Advice about each status with which the service refuses a request (bridge guide, "Errors"). */
 const HINTS: Readonly<Record<number, string>> = {
   401: "check that the signing secret is the newest secret of this workspace in the dashboard",
   403: 'the workspace has a target URL: clear the URL in the dashboard, or set mode to "push"',

@@ -27,15 +27,15 @@ export class FolderInUse extends Error {
   }
 }
 
-/** Returns the words for the process that uses a folder. */
+/** Returns a phrase that names the process that uses a folder. */
 export function holderOf(pid: number | undefined): string {
   if (pid === process.pid) return `another part of this process (pid ${pid})`;
   return pid === undefined ? "another process" : `another process (pid ${pid})`;
 }
 
-/** The socket of a process that holds the lock or waits for it. A name is never used again. */
+/** The socket name of a process that holds the lock or waits for it. A name is never used again. */
 const SOCKET_FORM = /^lock-[0-9a-f]{16}\.sock$/;
-/** Suffix of a socket that does not listen yet. */
+/** Suffix of the name of a socket that does not listen yet. */
 const UNFINISHED = ".new";
 /** Longest path of a socket, in bytes, that every system accepts. */
 const PATH_MAX_BYTES = 100;
@@ -47,7 +47,7 @@ const CONNECTIONS_MAX = 16;
  * Acquires the lock of a folder, and creates the folder if it does not exist. The system releases the lock when the
  * process exits for any reason. Rejects with `FolderInUse` while another process holds the lock.
  *
- * The lock works between processes of one machine, also if they use different paths of the folder.
+ * The lock works between processes of one machine, even if they use different paths to the folder.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -78,26 +78,27 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 };
 
 /**
- * A process that wants the lock of a folder.
+ * A process that competes for the lock of a folder, or holds it.
  *
  *     new ──listens──▶ waiting ──all others are gone──▶ holding
  *      │                  │                                │
  *      └──────────────────┴───────release()──▶ released ◀──┘
  *
- * Each candidate first listens on its own socket, and then asks the sockets of all others. So of two candidates, at
- * least one sees the other. A candidate fails if another one holds the lock, or waits with a lower name. A socket that
- * refuses connections belongs to a process that has exited. Its name is never used again, so it can be removed safely.
+ * Each candidate first listens on its own socket, and then asks the sockets of all others. So at least one of two
+ * candidates sees the other. A candidate fails if another one holds the lock, or waits and has a name that sorts lower.
+ * A socket that refuses connections belongs to a process that has exited. Its name is never used again, so it can be
+ * removed safely.
  */
 class Candidate implements FolderLock {
   readonly #folder: string;
-  /** A path of the folder that is short enough for sockets. */
+  /** A path to the folder that is short enough for sockets. */
   readonly #sockets: string;
   readonly #name = `lock-${randomBytes(8).toString("hex")}.sock`;
   #state: State = { is: "new" };
   #wasAbandoned = false;
 
   constructor(folder: string, sockets: string) {
-    // The current folder can change before the lock is released.
+    // The path is resolved now, because the working directory can change before the lock is released.
     this.#folder = resolve(folder);
     this.#sockets = sockets;
   }
@@ -119,7 +120,7 @@ class Candidate implements FolderLock {
     if (this.#state.is === "released") return;
     const server = "server" in this.#state ? this.#state.server : undefined;
     this.#enter({ is: "released" });
-    // The socket is removed first, so that no other process finds it in the folder and is refused.
+    // The socket is removed first, so that no other process finds a socket that refuses connections.
     rmSync(join(this.#folder, this.#name), { force: true });
     server?.close();
   }
@@ -130,14 +131,14 @@ class Candidate implements FolderLock {
     this.#state = next;
   }
 
-  /** The socket gets its name only when it listens, because other candidates remove sockets that refuse connections. */
+  /** The socket gets its name only once it listens, because other candidates remove sockets that refuse connections. */
   async #listen(): Promise<Server> {
     const server = createServer((socket) => this.#answer(socket));
     server.maxConnections = CONNECTIONS_MAX;
     server.unref();
     const path = join(this.#sockets, this.#name);
     try {
-      // Processes of other users must be able to ask, too.
+      // Processes of other users must be able to connect, too.
       const options = { path: path + UNFINISHED, exclusive: true, readableAll: true, writableAll: true };
       await once(server.listen(options), "listening");
       renameSync(path + UNFINISHED, path);
@@ -153,7 +154,10 @@ class Candidate implements FolderLock {
     socket.end(`${this.#state.is} ${process.pid}`);
   }
 
-  /** Resolves when the process of a socket has exited or stopped waiting. Rejects if the lock belongs to that process. */
+  /**
+   * Resolves when the process of a socket has exited or stopped waiting. Rejects if that process holds the lock, or has
+   * precedence.
+   */
   async #untilGone(other: string): Promise<void> {
     const untilMs = performance.now() + ANSWER_WITHIN_MS;
     for (;;) {
@@ -198,7 +202,7 @@ async function ask(path: string, untilMs: number): Promise<string> {
 const numberOf = (pid: string | undefined): number | undefined =>
   pid !== undefined && /^\d{1,10}$/.test(pid) ? Number(pid) : undefined;
 
-/** Windows removes a pipe when its process exits, and creates a pipe only once. */
+/** Windows removes a pipe when its process exits, and refuses to create a pipe that already exists. */
 async function lockByPipe(folder: string): Promise<FolderLock> {
   const digest = createHash("sha256").update(realpathSync.native(folder).toLowerCase()).digest("hex");
   const path = `\\\\.\\pipe\\chat-bridge-${digest.slice(0, 32)}`;
@@ -220,8 +224,8 @@ async function lockByPipe(folder: string): Promise<FolderLock> {
 }
 
 /**
- * Returns a path of the folder for sockets, which must be short. If the path is too long, creates a short link in the
- * system's folder for temporary files, which `close` removes.
+ * Returns a path to the folder that is short enough for sockets. If the folder's own path is too long, creates a short
+ * link in the system's folder for temporary files. `close` removes the link.
  */
 function shortPathOf(folder: string): { readonly path: string; close(): void } {
   const path = resolve(folder);

@@ -32,7 +32,10 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends one request and reads its whole answer. Follows no redirects: a signed request is meant for one address. */
+/**
+ * Sends one request and reads its whole answer. Follows no redirects, because a signed request is meant for one
+ * address.
+ */
 export async function exchange(request: ExchangeRequest): Promise<Answer | Failed> {
   const { url, method, headers, timeoutMs, answerMaxBytes, signal } = request;
   if (signal.aborted) return ABORTED;
@@ -45,8 +48,8 @@ export async function exchange(request: ExchangeRequest): Promise<Answer | Faile
     },
     Math.min(timeoutMs, TIMER_MOST_MS),
   );
-  // `AbortSignal.any` is not used, because its result may stay in memory as long as `signal`, which can live as long as
-  // the process.
+  // `AbortSignal.any` is not used, because its result may stay in memory as long as `signal`, i.e. as long as the
+  // process.
   const onAbort = () => end.abort();
   signal.addEventListener("abort", onAbort);
   try {

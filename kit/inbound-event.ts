@@ -1,8 +1,8 @@
 import { DM_PREFIX } from "../contract/forms";
 
 /**
- * The events that a bridge reports to the service (event reference, "Inbound events"). The service rejects fields not
- * listed here.
+ * The events that a bridge reports to the service (event reference, "Inbound events"). The service rejects events with
+ * fields that are not listed here.
  */
 
 /** A channel: its id (1 to 128 characters), or its id and the name that members see. For a DM, use `dmChannel`. */
@@ -10,7 +10,7 @@ export type Channel = string | { readonly id: string; readonly name?: string | n
 
 /** A member. */
 export interface User {
-  /** Opaque, stable id of 1 to 128 characters. Scores and DMs belong to this id. */
+  /** Opaque, stable id of 1 to 128 characters. The service uses this id for scores and DMs. */
   readonly id: string;
   /** Name shown in results and leaderboards, at most 128 characters. Send the name whenever it is known. */
   readonly name?: string | null;
@@ -19,8 +19,7 @@ export interface User {
 interface InboundHead {
   /**
    * The request id, 1 to 128 characters, unique per request. If this field is omitted,
-   * the kit generates an id. If the chat can deliver an event to the bridge twice, give
-   * the chat's event id.
+   * the kit generates an id. If the chat can deliver an event to the bridge twice, pass the chat's event id here.
    */
   readonly id?: string;
   readonly user: User;
@@ -40,7 +39,7 @@ export interface ActionEvent extends InboundHead {
   readonly type: "action";
   /** Channel of the message with the button; in a DM, `dmChannel(user.id)`. */
   readonly channel: Channel;
-  /** `message.id` of the message that the button was on. */
+  /** `message.id` of the message that contained the button. */
   readonly messageId: string;
   /** The button's `action`, unchanged. */
   readonly action: string;

@@ -20,8 +20,8 @@ export interface Journal<Entry extends object> {
    */
   load(): Promise<readonly Entry[]>;
   /**
-   * Resolves once the value would survive a crash. Values that are appended together share one write and one sync. If
-   * the file cannot be compacted, `report` is called.
+   * Resolves once the value would survive a crash. Values that are appended at the same time share one write and one
+   * sync. If the file cannot be compacted, `report` is called.
    */
   append(value: object): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function openJournal<Entry extends object>(
   path: string,
   { growthMax, keep, report = warn }: JournalOptions<Entry>,
 ): Journal<Entry> {
-  /** Lines that are not yet written. */
+  /** Lines that have not been written yet. */
   let waiting: string[] = [];
   let writing: Promise<void> | undefined;
   let current: Promise<void> | undefined;
@@ -59,7 +59,7 @@ export function openJournal<Entry extends object>(
     try {
       await compact();
     } catch (error) {
-      // The values are saved, so the callers must not repeat them.
+      // The values are saved, so the callers must not append them again.
       report(errorOf(`cannot compact ${path} (the file grows until this succeeds)`, error));
     }
   }
@@ -81,7 +81,7 @@ function lineOf(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** Yields the value of each line. Leaves out lines that are not JSON. */
+/** Yields the value of each line. Skips lines that are not JSON. */
 function* valuesOf(text: string): Iterable<unknown> {
   for (const line of text.split("\n")) {
     try {

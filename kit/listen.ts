@@ -3,8 +3,8 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { createServer as createHttpsServer } from "node:https";
 
 /**
- * Where a bridge listens for pushes. The service pushes only to public HTTPS addresses: give `key` and `cert`, or
- * listen behind a proxy that terminates TLS.
+ * Settings of the server that receives pushes. The service pushes only to public HTTPS addresses, so set `key` and
+ * `cert`, or listen behind a proxy that terminates TLS.
  */
 export interface ListenOptions {
   readonly port: number;

@@ -8,7 +8,7 @@ import { styledRuns, type Run } from "./styled-runs";
  * @param lineBreak markup of a line break within a paragraph
  */
 export function markdownBlocks(blocks: readonly Block[], lineBreak: string): string {
-  // A blank line would end the paragraph, and an indented first line would be code.
+  // A blank line would end the paragraph, and an indented first line would be a code block.
   const paragraph = (inlines: readonly Inline[]) =>
     markdownLine(inlines, lineBreak).replaceAll(/(^|\n)[ \t\n]+/g, "$1");
   return renderBlocks(blocks, { paragraph, codeBlock: fenced });
@@ -23,7 +23,7 @@ function markdownLine(inlines: readonly Inline[], lineBreak: string): string {
   const open: { readonly style: Style; readonly delimiter: string }[] = [];
   let line = "";
   for (const [index, run] of runs.entries()) {
-    // Closes every style that ends here, and, to keep the nesting valid, every style that was opened after it.
+    // Closes every style that ends here. To keep the nesting valid, also closes every style that was opened later.
     const outermost = open.findIndex(({ style }) => !run[style]);
     if (outermost >= 0) line += closing(open.splice(outermost));
     const opened = STYLES.filter((style) => run[style] && open.every((each) => each.style !== style))
@@ -44,13 +44,13 @@ function closing(styles: readonly { readonly delimiter: string }[]): string {
     .join("");
 }
 
-/** Returns the index of the first run after `start` without the style. */
+/** Returns the index of the first run, at or after `start`, that does not have the style. */
 function endOf(runs: readonly Run[], start: number, style: Style): number {
   for (let end = start; end < runs.length; end++) if (!runs[end]?.[style]) return end;
   return runs.length;
 }
 
-/** Returns the delimiter of a style; empty if Markdown would read every possible delimiter there as text. */
+/** Returns the delimiter of a style; empty if Markdown would read every possible delimiter of the style as text. */
 function delimiterOf(runs: readonly Run[], start: number, end: number, style: Style): string {
   const outside = [kindOf(runs[start - 1], LAST), kindOf(runs[end], FIRST)];
   const inside = [kindOf(runs[start], FIRST), kindOf(runs[end - 1], LAST)];
@@ -59,7 +59,7 @@ function delimiterOf(runs: readonly Run[], start: number, end: number, style: St
   );
   if (isText) return "";
   if (style === "isBold") return "**";
-  // In the middle of a word, only "*" is markup. Elsewhere, "_" is used, because it cannot be confused with the "**" of
+  // Within a word, only "*" is markup, not "_". Elsewhere, "_" is used, because it cannot be confused with the "**" of
   // bold.
   return outside.includes("word") ? "*" : "_";
 }
@@ -68,7 +68,7 @@ const FIRST = /^./su;
 const LAST = /.$/su;
 
 /**
- * Returns how Markdown classifies the first or the last character of an element. The start and the end of the text, and
+ * Returns Markdown's class of the first or the last character of an element. The start and the end of the text, and
  * elements that are not text, count as punctuation.
  */
 function kindOf(run: Run | undefined, side: RegExp): "word" | "space" | "punctuation" {

@@ -21,22 +21,22 @@ export interface MessageStore {
 export interface BridgeStore {
   readonly cursors: CursorStore;
   readonly messages: MessageStore;
-  /** Without this part, a crash loses the events of answered pushes that the chat does not show yet. */
+  /** Without this store, a crash loses events whose pushes were answered, but which the chat does not show yet. */
   readonly pushes?: PushStore;
   /** Needed only for `onlyReported`. */
   readonly reported?: ReportedStore;
   /**
    * Called once, before all other calls. Rejects while another process uses the store. The bridge calls `release` when
-   * it stops, or when it cannot start, once the last call to the chat has ended. Without this function, the caller must
-   * run only one process.
+   * it stops, or when it cannot start, after the last call to the chat has ended. Without this function, the caller
+   * must run only one process.
    */
   lock?(): Promise<{ release(): void }>;
 }
 
 /**
  * Returns a store that keeps its files in a folder: `cursor`, `messages.jsonl`, `pushes.jsonl`, and `reported.jsonl` for
- * `onlyReported`. `lock` and `load` create the folder. While a bridge uses the folder, another bridge does not start
- * with it: `start` rejects with `FolderInUse`. A crash of the process releases this lock.
+ * `onlyReported`. `lock` and `load` create the folder. While a bridge uses the folder, the `start` of another bridge
+ * with the same folder rejects with `FolderInUse`. A crash of the process releases the lock.
  */
 export function folderStore(path: string): Required<BridgeStore> {
   return {
@@ -50,7 +50,7 @@ export function folderStore(path: string): Required<BridgeStore> {
 
 /**
  * Returns a store without files. After a restart, the bridge cannot update earlier messages, and may post them again. A
- * crash loses the events of answered pushes that the chat does not show yet.
+ * crash loses events whose pushes were answered, but which the chat does not show yet.
  */
 export function storeInMemory(): BridgeStore {
   const messages = { load: async () => [], save: async () => undefined };
@@ -61,8 +61,8 @@ export function storeInMemory(): BridgeStore {
 const GROWTH = 2;
 
 /**
- * Returns a store that appends each saved message to a file, one JSON value per line. The file is compacted by `load`,
- * and when its length has grown by twice `limits.characters`. `load` skips lines that a crash left incomplete.
+ * Returns a store that appends each saved message to a file, one JSON value per line. `load` compacts the file, and so
+ * does the store when the file has grown by twice `limits.characters`. `load` skips lines that a crash left incomplete.
  */
 export function messageFile(path: string, limits: ShownLimits = SHOWN_LIMITS): MessageStore {
   const { load, append: save } = openJournal<ShownMessage>(path, {

@@ -2,15 +2,21 @@ import { renderBlocks, type Block, type Inline } from "./message-tree";
 import { plainLine, plainLink } from "./plain-text";
 import { styledRuns, type Run } from "./styled-runs";
 
-/** A chat's markup without escapes, in which a style ends with its line. */
+/** A chat's markup language that has no escapes, and in which a style cannot continue on the next line. */
 export interface Styling {
-  /** Matches the text before an element if a style can begin there. At the start of a line, this text is empty. */
+  /**
+   * Matches the text before an element if a style can begin after this text. At the start of a line, this text is
+   * empty.
+   */
   readonly opensAfter: RegExp;
   /** Invisible character that disables a quote mark at the start of a line. */
   readonly guard: string;
-  /** Returns text that the chat shows as `text`. */
+  /** Returns markup that the chat shows as `text`. */
   readonly escape: (text: string) => string;
-  /** Returns code that the chat shows as `code` between delimiters. Inline code has no backtick. */
+  /**
+   * Returns markup that the chat shows as `code` when it is between the delimiters of code. Inline code has no
+   * backtick.
+   */
   readonly escapeCode: (code: string) => string;
   readonly link: (label: string, url: string) => string;
 }
@@ -27,7 +33,7 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
 const lookalike = (character: string) => LOOKALIKES[character] ?? character;
 
 const slackEscape = (text: string) =>
-  // Within a word, and between spaces, only the backtick is markup.
+  // Between two letters or digits, and between two spaces, only the backtick is markup.
   slackEntities(text.replaceAll(/(?<![\p{L}\p{N}])[*_~](?!\s)|(?<!\s)[*_~](?![\p{L}\p{N}])|`/gu, lookalike));
 
 /** Slack's mrkdwn. */

@@ -5,15 +5,14 @@ export { displayName } from "./display-name";
 /**
  * Escapes user-written text, such as member names and questions, that a game
  * puts into `message.text` (bridge guide, "Message text"). This file has no dependencies.
- * Escaped text is plain text to strict CommonMark renderers, to renderers with
- * GitHub's additions (tables, strikethrough, bare links with a scheme or "www."),
- * and to chats with simpler markup.
+ * Escaped text is shown literally by strict CommonMark renderers, by renderers with GitHub's additions (tables,
+ * strikethrough, bare links with a scheme or "www."), and by chats with simpler markup.
  */
 
 /**
  * Escapes a text of several lines, such as a question. Line breaks and blank
  * lines are kept. Whitespace at either end of a line is removed, because Markdown
- * drops it anyway. Several blank lines become one.
+ * drops it anyway. Several successive blank lines become one.
  *
  * @returns Markdown in well-formed Unicode. Renderers show it as `text` without the
  * removed whitespace, both alone and between other Markdown

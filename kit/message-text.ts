@@ -1,4 +1,4 @@
-/** Parses `message.text`, and renders it as plain text. For chats with markup, `render.ts` renders it. */
+/** Parses `message.text`, and renders it as plain text. For chats with markup, `render.ts` renders `message.text`. */
 
 export type { Block, CodeBlock, Inline } from "./message-tree";
 export { parseMessageText, type MessageText } from "./parse-message-text";

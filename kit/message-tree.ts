@@ -18,7 +18,8 @@ export type Inline =
 export interface CodeBlock {
   readonly type: "code-block";
   /**
-   * The first word after the opening fence, e.g. `ts`; null if there is none, or if the word does not name a language.
+   * The first word after the opening fence, e.g. `ts`; null if there is no word, or if the word does not name a
+   * language.
    */
   readonly language: string | null;
   /** Lines of code, without a newline after the last line. */

@@ -32,8 +32,8 @@ export function numberedChoices(rows: readonly (readonly Button[])[]): readonly 
 
 /**
  * Returns a line of plain text for each button: "1. Join" for an action, and "Read more: https://…" for a link. With a
- * `prefix`, e.g. "!", a last line says how members answer: "(answer with !1 to !4)", or, if the message also awaits a
- * reply, "(press with !1 to !4, or type your answer)".
+ * `prefix`, e.g. "!", a last line says how members answer: "(answer with !1 to !4)". If the message also awaits a
+ * reply, this line is "(press with !1 to !4, or type your answer)".
  */
 export function choiceLines(
   rows: readonly (readonly Button[])[],
@@ -51,8 +51,8 @@ export function choiceLines(
 }
 
 /**
- * Returns the instruction for `count` choices, e.g. "answer with !1 to !4". If the message also awaits a reply, the
- * choices are not the answer: "press with !1 to !4, or type your answer".
+ * Returns the instruction for `count` choices, e.g. "answer with !1 to !4". If the message also awaits a reply,
+ * pressing a button is not the answer, so the instruction is "press with !1 to !4, or type your answer".
  */
 export function howToAnswer(count: number, prefix: string, awaitsReply = false): string {
   const last = `${prefix}${count}`;

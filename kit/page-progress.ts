@@ -6,12 +6,12 @@ export type PageProgress =
   | { readonly is: "busy" }
   /** The handler keeps the events that the chat does not accept, and retries them itself. */
   | { readonly is: "waiting"; readonly problem: Error }
-  /** The handler did not keep all events: all events after the saved cursor must be read again. */
+  /** The handler did not keep all events, so all events after the saved cursor must be read again. */
   | { readonly is: "again"; readonly problem: Error };
 
 /**
- * The result of a handler that has not finished a page. The saved cursor stays before the page, and the poller reads on
- * past the page.
+ * The result of a handler that has not finished a page. The saved cursor stays before the page, and the poller
+ * continues with the pages after it.
  */
 export interface UnfinishedPage {
   progress(): PageProgress;
@@ -22,8 +22,8 @@ export interface UnfinishedPage {
 }
 
 /**
- * The rejection of a handler that has not finished a page. A poller that does not know this class treats the page as not
- * handled, and so does not lose an event.
+ * A handler that has not finished a page can reject with this error. A poller that does not know this class treats the
+ * page as not handled, so no event is lost.
  */
 export class PageUnfinished extends Error implements UnfinishedPage {
   override readonly name = "PageUnfinished";

@@ -3,7 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Maximum wait for pending calls, ms. */
 const WAIT_MS = 5_000;
 
-/** The pending calls to the chat. Members can answer a message before the call has returned the message's id. */
+/**
+ * The pending calls to the chat. They are recorded, because members can answer a message before the call that posts it
+ * has returned the message's id.
+ */
 export class PendingCalls {
   readonly #pending = new Set<Promise<unknown>>();
 

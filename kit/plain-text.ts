@@ -11,7 +11,7 @@ export function toPlainText(text: MessageText): string {
   return renderBlocks(blocksOf(text), { paragraph: plainLine, codeBlock: (block) => block.text });
 }
 
-/** Renders the elements of a paragraph or a label without markup. */
+/** Renders the elements of a paragraph or a label as text without markup. */
 export function plainLine(inlines: readonly Inline[]): string {
   return inlines.map(plainInline).join("");
 }
@@ -36,7 +36,7 @@ export function plainLink(label: string, url: string): string {
   return label === url ? label : `${label} (${url})`;
 }
 
-/** Returns the label of a link; the URL if the label is blank. */
+/** Returns the label of a link; returns the URL if the label is blank. */
 export function labelOf({ url, children }: Link): readonly Inline[] {
   return plainLine(children).trim() === "" ? [{ type: "text", text: url }] : children;
 }

@@ -12,12 +12,12 @@ export interface PollForeverOptions extends Omit<WatchedPollerOptions, "report">
 
 /** Milliseconds before the next poll after a refusal, such as a 404 while the workspace is disconnected. */
 const REFUSED_PAUSE_MS = 30_000;
-/** Statuses of refusals that end by themselves: a proxy's timeout, and a wrong clock. */
+/** Statuses of refusals that can end without a change by the user: a proxy's timeout, and a wrong clock. */
 const PASSING: ReadonlySet<number> = new Set([408, 409]);
 
 /**
- * Polls like `runPoller`, but also continues after a refusal, once a poll has succeeded. Rejects like `runPoller` if no
- * poll has succeeded, unless `isPatient` is true or the refusal can end by itself.
+ * Polls like `runPoller`, but once a poll has succeeded, continues even after refusals. Until then, rejects like
+ * `runPoller`, unless `isPatient` is true or the refusal can end by itself.
  */
 export async function pollForever(options: PollForeverOptions): Promise<void> {
   const { signal, onProblem, isPatient = false, timing = REAL_TIMING } = options;
@@ -42,9 +42,9 @@ export async function pollForever(options: PollForeverOptions): Promise<void> {
 }
 
 /**
- * Fetches and handles the held events after the saved cursor, and resolves when there are no more. Does nothing if the
- * workspace's events are pushed, or if `start` is `latest` and no cursor is saved. Rejects when a poll or `handle`
- * fails.
+ * Fetches and handles the held events after the saved cursor, and resolves when no more events are held. Does nothing
+ * if the workspace's events are pushed, or if `start` is `latest` and no cursor is saved. Rejects when a poll or
+ * `handle` fails.
  */
 export async function pollHeld(
   options: PollOptions &

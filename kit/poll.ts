@@ -5,7 +5,7 @@ import { readPage, type PageReading } from "./read-event";
 import { secretsOfOne, type Secrets } from "./secrets";
 import { explainFault, sign, SIGNATURE_HEADER, verify } from "./signature";
 
-/** Thrown when the service rejects a poll with a status after which polling again would not help. */
+/** Thrown when the service rejects a poll, and the status means that another poll would not help. */
 export class PollRefused extends Error {
   override readonly name = "PollRefused";
   constructor(
@@ -22,7 +22,7 @@ export class PollRefused extends Error {
   }
 }
 
-/** The error of a poll that returned no page. Polling again may help. */
+/** The error of a poll that returned no page. Another poll may succeed. */
 export class PollFailed extends Error {
   override readonly name = "PollFailed";
 }
@@ -43,12 +43,15 @@ export interface PollOptions {
 /** A page, or the reason why there is no page. `notForMs` is the service's `Retry-After` in ms; 0 for none. */
 export type Polled = PageReading | { readonly problem: string; readonly notForMs: number };
 
-/** Maximum length of a page, bytes: about five times the length of the service's largest page, 100 events of 64 KB. */
+/**
+ * Maximum length of a page, bytes: about five times the length of the largest page of the service, which contains 100
+ * events of 64 KB.
+ */
 const PAGE_MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * Returns a function that makes one poll (`GET /hooks/{workspaceId}/events`) and checks the page's signature. The
- * function rejects with `PollRefused` when polling again would not help.
+ * function rejects with `PollRefused` when another poll would not help.
  *
  * @throws RangeError or TypeError when an option is invalid
  */
@@ -92,6 +95,6 @@ export function createPoll(
     const fault = verify(signature, body, secrets, nowMs);
     if (fault !== undefined) return failed(`a page was dropped: ${explainFault(fault, signature, nowMs)}`);
     const page = readPage(body);
-    return page === undefined ? failed("an answer was dropped: it is not a page of events") : page;
+    return page === undefined ? failed("an answer was dropped, because it is not a page of events") : page;
   };
 }

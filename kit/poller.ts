@@ -13,31 +13,33 @@ export interface PollerOptions extends PollOptions {
   /** Store of the cursor, such as `cursorFile("/var/lib/bridge/cursor")`. */
   readonly cursors: CursorStore;
   /**
-   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves to nothing. If `handle`
-   * rejects, or the process stops earlier, the page is polled again, possibly with more events, and nothing after the
+   * Shows a page of events. The cursor moves to the end of the page once `handle` resolves to undefined. If `handle`
+   * rejects, or the process stops earlier, the page is polled again, possibly with more events. Until then, no later
    * page is read. Therefore, skip events whose `id` was already handled, as `eachEvent` does.
    *
-   * If the chat does not accept an event, other channels need not wait. Resolve to an `UnfinishedPage`, as the `takePage` of
-   * a `CatchUp` does, or reject with `PageUnfinished`, as `eachEvent` does. The cursor then stays before the page, and
-   * the poller reads on.
+   * If the chat does not accept an event, other channels need not wait. In this case, resolve to an `UnfinishedPage`,
+   * as the `takePage` of a `CatchUp` does, or reject with `PageUnfinished`, as `eachEvent` does. The cursor then stays
+   * before the page, and the poller reads the next pages.
    */
   handle(page: EventPage, signal: AbortSignal): Promise<UnfinishedPage | void> | UnfinishedPage | void;
   /** Events to fetch if no cursor is saved: all held events (the default), or only new events. */
   readonly start?: "oldest" | "latest";
   /**
-   * Milliseconds between two polls, unless the page's `hasMore` is true. The poller adds up to 10 percent at random.
-   * At least 2000, which is the default.
+   * Milliseconds between two polls, unless the page's `hasMore` is true. The poller adds a random share of up to 10
+   * percent. The minimum and default is 2000.
    */
   readonly intervalMs?: number;
   /**
    * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
-   * Some problems repeat at each poll: a page that is polled again, or a cursor that cannot be saved. Such a problem is
-   * reported once, and again only after it has been solved or a poll has failed. The default emits a process warning.
+   * Two problems can occur at every poll: a page is not handled and polled again, or the cursor cannot be saved. Such a
+   * problem is reported once, and again only after it has been solved or a poll has failed. The default emits a process
+   * warning.
    */
   readonly report?: (problem: Error) => void;
   /**
    * When this signal is aborted, the poller aborts a pending poll and stops. The signal is also passed to `handle`. If
-   * `handle` is running, or calls of an `UnfinishedPage` are in progress, the poller stops only after these have settled.
+   * `handle` is running, or calls of an `UnfinishedPage` are in progress, the poller stops only after they have
+   * settled.
    */
   readonly signal: AbortSignal;
 }
@@ -46,7 +48,8 @@ export interface PollerOptions extends PollOptions {
 export interface WatchedPollerOptions extends PollerOptions {
   /**
    * Called with each page, before the page is handled. `isSolved` is false while the chat does not accept an event, or
-   * the cursor is not saved. The poller reports such a problem only once, not for each page.
+   * while the cursor cannot be saved. The poller calls `report` only once for such a problem, but `onPage` for each
+   * page.
    */
   readonly onPage: (isSolved: boolean) => void;
   /** `READ_AHEAD_LIMITS` by default. */
@@ -63,13 +66,13 @@ const SKIPPED_MOST = 100;
  * Polls until `signal` is aborted. Fetches the next page immediately while `hasMore` is true, and otherwise after the
  * interval. Checks the signature of every page before using the page.
  *
- * After a timeout, a dropped connection, a `5xx`, a `429` or an invalid page, polls again. The waits grow, and are
- * never shorter than `Retry-After`. If `handle` rejects, polls the same page again after the usual interval. These
- * waits do not grow, because a message that the chat refuses must not delay the events of other channels (bridge guide,
- * "Poll").
+ * After a timeout, a dropped connection, a `5xx`, a `429` or an invalid page, polls again. The waits before these polls
+ * grow, and are never shorter than `Retry-After`. If `handle` rejects, polls the same page again after the usual
+ * interval. This wait does not grow, because a message that the chat refuses must not delay the events of other
+ * channels (bridge guide, "Poll").
  *
- * While a page is unfinished, each round polls the saved cursor again, and then reads on past the pages in memory, up to
- * `READ_AHEAD_LIMITS`.
+ * While a page is unfinished, each round polls the saved cursor again, and then reads further pages after those in
+ * memory, up to `READ_AHEAD_LIMITS`.
  *
  * Resolves after an abort. Rejects with `PollRefused` for any status except `200`, `429` and `5xx`. Rejects with
  * RangeError or TypeError for an invalid option, and with the errors of `cursors.load` and `secrets`. A rejection
@@ -109,10 +112,10 @@ class PollRounds {
   readonly #poll: ReturnType<typeof createPoll>;
   readonly #ahead: ReadAhead;
   #at: "saved" | "ahead" = "saved";
-  /** The cursor that is saved, or that could not be saved. */
+  /** The cursor to save; it differs from `#stored` until it has been saved. */
   #cursor: string | undefined;
   #stored: string | undefined;
-  /** Resolves when the cursor is saved. Saves must not overlap: the older cursor could be saved last. */
+  /** Resolves when the cursor is saved. Saves must not overlap, because the older cursor could be saved last. */
   #saving = Promise.resolve();
   /** Whether the cursor will be saved once the calls to the chat are answered. */
   #isWatching = false;
@@ -122,13 +125,16 @@ class PollRounds {
   #failures = 0;
   /** Whether `handle` rejected the last page. */
   #isRejected = false;
-  // Whether a problem that repeats at each poll was reported. Each is reported once, and again only after it has been
-  // solved or a poll has failed.
+  // Whether a problem that repeats at each poll was reported. Such a problem is reported once, and again only after it
+  // has been solved or a poll has failed.
   #isRefused = false;
   #isUnsaved = false;
   #isFullReported = false;
   #skipped = new Set<string>();
-  /** The `after` of the last gap that was handled. Until the cursor moves, each such page reports the same gap again. */
+  /**
+   * The `after` of the last gap that was handled. Until the cursor moves, each page after the same cursor reports the
+   * same gap again.
+   */
   #gapAfter: string | undefined;
 
   constructor(options: WatchedPollerOptions, intervalMs: number) {
@@ -149,7 +155,7 @@ class PollRounds {
       this.#pass();
       await this.#persist();
     } finally {
-      // A later poller may use the same store.
+      // After this poller has stopped, it must not save any more, because a later poller may use the same store.
       this.#isOver = true;
       await this.#saving;
     }
@@ -199,13 +205,13 @@ class PollRounds {
     onPage(!this.#hasProblem() && this.#cursor === this.#stored);
     const isFirst = this.#ahead.isEmpty;
     const events = this.#ahead.unread(page.events);
-    // If the page contains a known event, all earlier events were read before they expired.
+    // If the page contains a known event, there is no new gap: all earlier events were read before they expired.
     const isAllNew = events.length === page.events.length;
     const gap = page.gap && isAllNew && this.#gapAfter !== after;
     try {
       const unfinished = await this.#unfinished({ ...page, events, gap });
       if (gap) this.#gapAfter = after;
-      // If all events of a page are known, the page ends at the read position or before.
+      // If all events of a page are known, the page does not end after the read position.
       const isAhead = isFirst || events.length > 0 || !page.hasMore || this.#at === "ahead";
       if (page.next !== null && isAhead) this.#ahead.add({ events, next: page.next, unfinished });
       this.#isRejected = false;
@@ -258,7 +264,10 @@ class PollRounds {
     }
   }
 
-  /** Saves the cursor once the calls to the chat are answered, so that a killed bridge reads fewer events again. */
+  /**
+   * Saves the cursor once the calls to the chat are answered, so that a bridge reads fewer events again after it was
+   * killed.
+   */
   async #saveWhenIdle(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -270,7 +279,8 @@ class PollRounds {
   #isFull(): boolean {
     const { isFull, size } = this.#ahead;
     if (isFull && !this.#isFullReported) {
-      const words = "no further events are read until the chat accepts the oldest of them or it expires";
+      const words =
+        "no further events are read until the chat accepts the oldest event, or that event expires";
       this.#report(
         new Error(`${size} events were read after an event that the chat has not accepted: ${words}`),
       );

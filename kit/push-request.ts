@@ -1,15 +1,15 @@
 import { types } from "node:util";
 
 /**
- * The headers of a push: the `Headers` of `fetch`, or a plain object with names in any case, whose values are strings
- * or lists of strings.
+ * The headers of a push: the `Headers` of `fetch`, or a plain object. Its names can be in upper or lower case, and its
+ * values are strings or lists of strings.
  */
 export type PushHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The body of a push, as received. A string is encoded as UTF-8. */
 export type PushBody = Uint8Array | ArrayBuffer | string;
 
-/** A push in the form in which it is checked. The names of the headers are in lower case. */
+/** A push in the form that the signature check uses. The names of the headers are in lower case. */
 export interface PushRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -29,7 +29,7 @@ export function readPush(headers: unknown, body: unknown): PushRequest | { reado
   return read === undefined ? { fault: BAD_HEADERS } : { headers: read, body: bytes };
 }
 
-/** Returns the bytes of a body; undefined for any other value, such as the object that a body parser makes. */
+/** Returns the bytes of a body; undefined for any other value, such as an object that a body parser has created. */
 export function bytesOf(body: unknown): Uint8Array | undefined {
   if (typeof body === "string") return Buffer.from(body);
   if (types.isUint8Array(body)) return body;

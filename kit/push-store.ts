@@ -3,8 +3,8 @@ import { openJournal } from "./journal";
 import { isObject, readEvent } from "./read-event";
 
 /**
- * A store for the events of pushes. After a restart, the bridge shows the stored events: those that it accepted, but
- * had not yet shown. The bridge keeps at most 16 MiB of events in the store.
+ * A store for the events of pushes. After a restart, the bridge shows the stored events, i.e. events that it had
+ * accepted, but not yet shown. The bridge keeps at most 16 MiB of events in the store.
  */
 export interface PushStore {
   /** Resolves to the stored events, in the order of `add`. Called once, before the first `add`. */

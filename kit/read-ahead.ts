@@ -6,7 +6,10 @@ import { freshUntilMs } from "./reduce-draft";
 /** Limits of the pages that are read past the saved cursor. */
 export interface ReadAheadLimits {
   readonly events: number;
-  /** Maximum number of events while an event must be read again, because then each round reads all events again. */
+  /**
+   * Maximum number of events while an event must be read again. This limit is lower, because then each round reads all
+   * events again.
+   */
   readonly eventsAgain: number;
   /** Maximum length of the events, as JSON in UTF-16 code units. */
   readonly characters: number;
@@ -16,8 +19,9 @@ export interface ReadAheadLimits {
 
 /**
  * A bridge must recognize all events that it reads again. The reducer remembers 10,000 event ids and 10,000 messages,
- * and the store keeps 10,000 messages of 16 Mi characters in total: see `BRIDGE_LIMITS` and `SHOWN_LIMITS`. Half of
- * these numbers leaves room for a last page of 8 MB. The ids and cursors in memory take less than 2 MB.
+ * and the store keeps 10,000 messages of 16 Mi characters in total: see `BRIDGE_LIMITS` and `SHOWN_LIMITS`. `events`
+ * and `characters` are half of these numbers, which leaves room for a last page of 8 MB. The ids and cursors in memory
+ * take less than 2 MB.
  */
 export const READ_AHEAD_LIMITS: ReadAheadLimits = {
   events: 5_000,
@@ -26,7 +30,7 @@ export const READ_AHEAD_LIMITS: ReadAheadLimits = {
   page: PAGE_MAX_EVENTS,
 };
 
-/** A page that the handler was given. */
+/** A page that was passed to the handler. */
 export interface PageRead {
   readonly events: readonly OutboundEvent[];
   /** Cursor at the end of the page. */
@@ -92,14 +96,15 @@ export class ReadAhead {
   /** Adds the page that begins at the read position. */
   add({ events, next, unfinished }: PageRead): void {
     const last = this.#pages.at(-1);
-    // Without new events, nothing of the page must be read again. So the polls of an idle workspace add no pages.
+    // A page without new events is not added, because none of its events must be read again. So the polls of an idle
+    // workspace add no pages.
     if (events.length === 0 && last !== undefined) {
       last.next = next;
       return;
     }
     const ids = events.map(({ id }) => id);
     let characters = 0;
-    // A page that the cursor passes immediately need not be measured.
+    // The length of a page that the cursor passes immediately is not needed.
     const isPassed = last === undefined && unfinished === undefined;
     if (!isPassed) for (const event of events) characters += JSON.stringify(event).length;
     for (const id of ids) this.#ids.add(id);
@@ -110,12 +115,12 @@ export class ReadAhead {
 
   /**
    * Forgets the events of done pages that have expired: if such an event is read again, the handler drops it. So one
-   * waiting create does not end the reading, unless thousands of later events do not expire either. Keeps the events that a
-   * poll of the saved cursor can return, now or after earlier pages are done.
+   * waiting create does not stop the reading of later pages, unless thousands of later events have not expired either.
+   * Keeps the events that a poll of the saved cursor can return, now or after earlier pages are done.
    */
   forgetExpired(nowMs: number): void {
     const kept: Kept[] = [];
-    /** Number of kept events since the last unfinished page, from which the cursor can continue. */
+    /** Number of kept events from the last unfinished page on. The cursor can stop before this page. */
     let sinceCursor = 0;
     for (const page of this.#pages) {
       const before = kept.at(-1);
@@ -169,7 +174,7 @@ export class ReadAhead {
     return this.#pages.some(({ unfinished }) => unfinished?.progress().is === "again");
   }
 
-  /** Resolves when no page has a call in progress. Never rejects: `progress` tells whether the calls succeeded. */
+  /** Resolves when no page has a call in progress. Never rejects: `progress` returns whether the calls succeeded. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#pages.flatMap(({ unfinished }) => unfinished?.idle?.() ?? []));
   }

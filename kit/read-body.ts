@@ -6,8 +6,8 @@ export type NoBody = "too-large" | "too-late" | "broken" | "taken";
 
 /**
  * Resolves to the exact bytes of a request's body, or to the reason why they are not available. If an earlier body
- * parser has put bytes or a string into `request.body`, the result is those bytes, or the string encoded as UTF-8. If a
- * parser has consumed the body in any other way, the reason is `taken`.
+ * parser has put bytes or a string into `request.body`, resolves to those bytes, or to the string encoded as UTF-8. If
+ * a parser has consumed the body in any other way, the reason is `taken`.
  */
 export function readBody(
   request: IncomingMessage & { readonly body?: unknown },

@@ -147,7 +147,7 @@ export class TextChat {
     if (shown.slice(0, PROMPTS_SEEN).some(({ message }) => message.awaitsReply)) return undefined;
     const where = this.#whereToType(line, number);
     if (where === "") {
-      const says = `No question waits for an answer here. ${howToPlay}`;
+      const says = `No question is waiting for an answer here. ${howToPlay}`;
       return { type: "explanation", kind: "no-question", text: says };
     }
     const [kind, what] =

@@ -4,8 +4,8 @@ export type RetryAfterSeconds = number | undefined;
 /** The limits of the tests that callers send to addresses for operator events. */
 export interface OperatorTestLimits {
   /**
-   * Counts a test and returns undefined, unless a limit has been reached. If a limit has been reached, returns what
-   * that limit applies to, and the seconds until a test passes.
+   * If no limit has been reached, counts a test and returns undefined. Otherwise, returns what that limit applies to,
+   * and the seconds until a test passes.
    *
    * @param workspaceId the workspace whose address is tested; undefined for the addresses of the installation
    * @param email the address of the workspace, if it is an email address

@@ -87,7 +87,8 @@ export interface PageRequest {
   /** The sender's address in canonical form, for check 2; undefined when that check has already passed. */
   readonly address?: string | undefined;
   /**
-   * The page to read, or "count" for a poll that will be rejected. A poll with "count" only counts against the limits.
+   * The page to read, or "count" for a poll that will be rejected. For "count", the poll reads no page, but still
+   * counts against the limits.
    */
   readonly page: { readonly start: PageStart; readonly limit: number } | "count";
 }

@@ -26,19 +26,19 @@ export interface WatchContext extends HealthContext {
 export type WatchStream = ServerWritableStream<WatchWorkspaceRequest, WatchWorkspaceResponse>;
 
 /**
- * Number of unread changes at which core closes the watch of a slow client. A change takes at most 1 KB, except for a
- * change of the requests, which takes at most 14 KB.
+ * Number of unread changes at which core closes the watch of a slow client. A change that reports the workspace's
+ * requests takes at most 14 KB. Any other change takes at most 1 KB.
  */
 const UNREAD_MAX = 1_000;
 /**
- * Number of unread changes at which a client gets no changes of the requests. A later change of the requests replaces all
- * earlier ones.
+ * Number of unread changes at which core stops sending a client the changes that report requests. Each of these changes
+ * replaces all earlier ones.
  */
 const UNREAD_REQUESTS_MAX = 50;
 
 /**
- * Returns the handler of `WorkspaceService.WatchWorkspace`. Watches are not limited per workspace: only callers with a
- * token open watches, and all watches of a workspace share the reads of the store.
+ * Returns the handler of `WorkspaceService.WatchWorkspace`. The number of watches per workspace is not limited, because
+ * only callers with a token can open watches, and all watches of a workspace share the reads of the store.
  */
 export function createWatchHandler(
   context: WatchContext,
@@ -58,7 +58,9 @@ export function createWatchHandler(
   };
 }
 
-/** Serves one watch until the client cancels the watch or reads too slowly, core stops, or the workspace is deleted. */
+/**
+ * Serves one watch until the client cancels it, the client reads too slowly, core stops, or the workspace is deleted.
+ */
 async function serveWatch(
   watchWorkspace: WatchWorkspace,
   stopping: AbortSignal,

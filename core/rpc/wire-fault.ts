@@ -5,15 +5,18 @@ import { FILE_DESCRIPTOR_SET } from "../../proto/gen/descriptors";
 import { findStructProblem } from "./struct-problem";
 import { eachField, isText, tagOf, WireReader } from "./wire-fields";
 
-/** A fault in the bytes of a message. */
+/** A fault in the bytes of a protobuf message. */
 export interface WireFault {
-  /** The path of the field, with the names in the protos and with list indexes; empty for the whole message. */
+  /**
+   * Path of the faulty field, with the field names of the protos and with list indexes; empty if the whole message is
+   * faulty.
+   */
   readonly field: string;
   /** A clause without its subject, such as "is not UTF-8". */
   readonly problem: string;
 }
 
-/** The fault that is reported for bytes that are not a message. */
+/** The fault that is reported when the bytes are not a protobuf message. */
 export const UNREADABLE: WireFault = {
   field: "",
   problem: "cannot be decoded: its bytes are not a protobuf message",
@@ -29,8 +32,8 @@ export const PROTOS = createFileRegistry(
 );
 
 /**
- * Checks of the well-known types, by the name of the type. Core rejects some values of these types. Without the checks,
- * such a value would cause an exception, or core would silently change the value.
+ * Checks for protobuf's well-known types, keyed by the name of the type. Core rejects some values of these types.
+ * Without the checks, such a value would cause an exception, or core would silently change the value.
  */
 const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) => string | undefined>> = {
   "google.protobuf.Struct": findStructProblem,
@@ -38,9 +41,9 @@ const OF_WELL_KNOWN: Readonly<Record<string, (reader: WireReader, end: number) =
 };
 
 /**
- * Creates the check of the message type with the full name `typeName`. The check finds the first field whose value
- * protobuf does not allow or JSON cannot express. If a message passes the check, the generated code decodes all
- * values unchanged.
+ * Creates the check for the message type with the full name `typeName`. The check finds the first field whose value
+ * protobuf does not allow or JSON cannot express. If a message passes the check, the generated code decodes all values
+ * unchanged.
  *
  * Throws when the protos do not define the type. The type must not be recursive, except for the values of a `Struct`.
  */
@@ -69,14 +72,14 @@ function nameOf({ name, fieldKind }: DescField, index: number): string {
   return fieldKind === "list" ? `${name}[${index}]` : name;
 }
 
-/** Returns the number of fields with this tag between the reader's position and the field that ends at `end`. */
+/** Counts the fields with this tag from the reader's position to the field that ends at `end`, without that field. */
 function countBefore(reader: WireReader, tag: number, end: number): number {
   let count = -1;
   eachField(reader, end, (each) => void (count += each === tag ? 1 : 0));
   return count;
 }
 
-/** Returns the check of a field; undefined if every value of the field is valid, e.g. for numbers. */
+/** Returns the check for a field; undefined if every value of the field is valid, e.g. if the field is a number. */
 function createFieldCheck({ message, scalar }: DescField): FindFault | undefined {
   if (scalar === ScalarType.STRING) return (reader, end) => (isText(reader, end) ? undefined : NOT_UTF8);
   if (message === undefined) return undefined;

@@ -35,8 +35,8 @@ export function eachField<Answer>(
 }
 
 /**
- * Returns the end of the next value. Leaves the reader at the first byte of the value, after the length if there is
- * one.
+ * Returns the end of the next value. Leaves the reader at the first byte of the value, after the length prefix if the
+ * value has one.
  */
 function endOfValue(reader: WireReader, tag: number): number {
   const field = tag >>> 3;
@@ -53,7 +53,7 @@ function endOfValue(reader: WireReader, tag: number): number {
   return end;
 }
 
-/** Up to this number of bytes, checking each byte here takes less time than a call of `isUtf8`. */
+/** Maximum number of bytes up to which checking each byte in a loop is faster than calling `isUtf8`. */
 const SHORT_BYTES = 64;
 
 /** Returns whether the bytes between the reader's position and `end` are UTF-8. */

@@ -24,9 +24,9 @@ interface ScopedCall extends ServedCall {
 type Handler = (call: ScopedCall, callback?: (error: Partial<ServiceError>) => void) => void;
 
 /**
- * Returns the handlers with a check of the caller's scope before each call. For a workspace outside the scope, core
- * gives the same answer as for a workspace that does not exist. A method without a workspace id is rejected, unless
- * `FOR_LIMITED_TOKENS` lists the method. So no new method can lack the check.
+ * Returns handlers that check the caller's scope before each call. For a workspace outside the scope, core gives the
+ * same answer as for a workspace that does not exist. A method without a workspace id is rejected, unless
+ * `FOR_LIMITED_TOKENS` lists the method. So nobody can add a method without the check.
  */
 export function withinScope(service: WorkspaceServiceServer, report: ReportFault): WorkspaceServiceServer {
   const handlers = Object.entries(service as unknown as Readonly<Record<string, Handler>>);

@@ -58,7 +58,7 @@ import {
   toWorkspaceMessage,
 } from "./workspace-messages";
 
-/** `by` is the caller of a single call, so it is not part of the service's context. The service creates `urlChecks`. */
+/** `by` differs from call to call, so it is not part of the service's context. The service creates `urlChecks`. */
 export type WorkspaceServiceContext = Omit<
   WorkspaceContext & TestEventContext & FailedEventsContext & OperatorTestContext & ReadEventContext,
   "by" | "urlChecks"
@@ -232,7 +232,7 @@ function eventMethods(shared: Shared, report: ReportFault) {
   } satisfies Partial<WorkspaceServiceServer>;
 }
 
-/** The methods for the whole installation. */
+/** The methods that concern the whole installation. */
 function operatorMethods(shared: Shared, report: ReportFault) {
   const { secretKeys } = shared;
   return {
@@ -274,7 +274,7 @@ function operatorMethods(shared: Shared, report: ReportFault) {
   } satisfies Partial<WorkspaceServiceServer>;
 }
 
-/** The form of the ids in the log of deliveries. */
+/** Pattern of the entry ids in the log of deliveries. */
 const LOG_ID_FORM = /^\d{1,19}-\d{1,19}$/;
 
 /** Returns a workspace. Throws NOT_FOUND when the workspace does not exist. */

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "../ports/store-faults";
 
-/** The items of one shard in a call, in the order in which they were added. */
+/** The items in a call that belong to one shard, in the order in which they were added. */
 export interface ShardItems<Item> {
   readonly shard: number;
   readonly items: readonly Item[];
@@ -115,7 +115,7 @@ interface Waiting<Item, Output> {
 /** Items that were added together by one call of `one` or `all`. */
 interface Call<Output> {
   readonly outputs: Output[];
-  /** Number of items without an output. */
+  /** Number of items that have no output yet. */
   left: number;
   resolve(outputs: readonly Output[]): void;
   reject(error: unknown): void;
@@ -133,7 +133,7 @@ function countNext<Item, Output>(
   return over < 0 ? queue.length : Math.max(1, over);
 }
 
-/** Groups items by shard, in order. */
+/** Groups items by shard, and keeps the order of the items in each shard. */
 export function byShard<Each extends { readonly shard: number }>(
   waiting: readonly Each[],
 ): readonly (readonly [number, readonly Each[]])[] {

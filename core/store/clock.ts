@@ -15,7 +15,10 @@ export async function createRedisClock(redis: Redis) {
   let offsetMs = await sample(redis);
   return {
     now: (): number => Math.floor(performance.now() + offsetMs),
-    /** Takes a sample every two seconds until the signal aborts. If a sample fails, the offset is unchanged. */
+    /**
+     * Samples the clock of Redis every two seconds until the signal is aborted. If a sample fails, the offset is
+     * unchanged.
+     */
     async follow(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const began = performance.now();

@@ -23,8 +23,8 @@ const KEPT_MS = LOGGED_SECONDS * 1_000;
 
 /**
  * The stored form of a delivery: a JSON list. A list is shorter than an object, and a workspace may have a thousand
- * deliveries. The entries of older releases lack the last three elements. The functions of the library cannot make a
- * summary, so they store the start of the event (see log.lua).
+ * deliveries. The entries of older releases lack the last three elements. The functions in Lua cannot make a summary,
+ * so they store the start of the event instead (see log.lua).
  */
 type StoredDelivery = readonly [
   eventId: string,
@@ -53,7 +53,7 @@ export function decodeAttempt(text: string): {
 export function encodeDelivery(delivery: Delivery): string {
   const { eventId, eventType, attempt, result, status = 0, latencyMs, address = "", event } = delivery;
   const latency = Math.round(latencyMs);
-  // Each push needs a stored delivery. V8 takes longer for a list that is joined from two lists.
+  // This code runs for every push. In V8, joining two lists would take longer than extending one.
   const stored: StoredDelivery[number][] = [eventId, eventType, attempt, result, status, latency, address];
   if (event !== undefined) {
     const { channel, userId, messageId, text } = event.summary;
@@ -132,7 +132,7 @@ const FIRST_ID = "0-0";
 /** Maximum number of deliveries that a watch reads in one call. */
 const WATCH_MAX = 200;
 
-/** Whether a delivery is young enough to be shown. */
+/** Whether a delivery is recent enough to be shown. */
 export function isKept({ atMs, polled }: LoggedDelivery, nowMs: number): boolean {
   return (polled?.lastAtMs ?? atMs) >= nowMs - KEPT_MS;
 }

@@ -33,16 +33,17 @@ function toParked(reply: Reply): readonly ParkedEntry[] {
   return parked;
 }
 
-/** Reads the events of a read, and the parked events if the read had a share. */
+/** Decodes the events in the answer to a read, and the parked events if the read had a share of the window. */
 function toEntries(entries: Reply, parked: Reply, share: WindowShare | undefined): ReadEntries {
   return { entries: asList(entries).map(toEntry), parked: share && toParked(parked) };
 }
 
-/** Returns the arguments for a share: see `share_of` in functions/follow.lua. */
+/** Returns the arguments that describe a share of the window: see `share_of` in functions/follow.lua. */
 function shareArgs(share: WindowShare | undefined, count: number): readonly string[] {
   if (share === undefined) return [];
   const { room, least, counts } = share;
-  // Every event of the batch fits for the other workspaces, even if all events are theirs. So their counts do not matter.
+  // For each other workspace, every event of the batch fits, even if all events belong to that workspace. So the counts
+  // of these workspaces do not matter.
   const busy = [...counts].filter(([, inFlight]) => inFlight + 2 * (count - 1) >= room);
   const pairs = busy.flatMap(([id, inFlight]) => [id, inFlight === Infinity ? "waits" : String(inFlight)]);
   return [String(room), String(least), ...pairs];
@@ -51,7 +52,10 @@ function shareArgs(share: WindowShare | undefined, count: number): readonly stri
 export function createFollowLog(functions: Functions, keys: Keys, wakes: Wakes): FollowLog {
   const streamsMax = Math.max(GROUP_STREAMS_MAX, keys.shards);
 
-  /** Returns the ids of the member's workspaces in a shard, as one text; "*" for all workspaces. */
+  /**
+   * Returns the ids of the member's workspaces in a shard, separated by commas; "*" if the member may follow all
+   * workspaces.
+   */
   function scopeOf({ workspaces }: Member, shard: number): string {
     if (workspaces === undefined) return "*";
     return [...workspaces].filter((id) => keys.shard(id) === shard).join(",");

@@ -102,10 +102,10 @@ export interface ShardCall {
 }
 
 export type Functions = LibraryFunctions<FunctionName>;
-/** The functions of a library, which call the library, and load it on a server that lacks it. */
+/** Functions that call a Lua library, and load the library on a server that lacks it. */
 export type LibraryFunctions<Name extends string> = ReturnType<typeof createLibrary<Name>>;
 
-/** Bytes of the length before each packed argument. */
+/** Size in bytes of the length prefix of each packed argument. */
 export const LENGTH_BYTES = 4;
 
 /** The length prefixes of strings of up to 127 bytes. All four bytes of each prefix are ASCII. */
@@ -165,9 +165,9 @@ export function createFunctions(redis: Redis, meter?: StoreMeter): Functions {
 }
 
 /**
- * Loads a library on the masters that lack it. Loading it again would erase its memory, e.g. the rate limits. A master
- * that does not list its libraries gets the library too. After a migration and a migration back, a library of the same
- * name refuses all calls, so the code is compared.
+ * Loads a library on the masters that lack it. Loading the library again would erase its memory, e.g. the rate limits.
+ * If a master cannot list its libraries, the library is loaded there too. The code is compared because, after a
+ * migration to another format and back, a stub with the same name rejects all calls.
  */
 async function loadEverywhere(redis: Redis, { name, code }: Library): Promise<void> {
   const list = ["FUNCTION", "LIST", "LIBRARYNAME", name, "WITHCODE"];
@@ -207,7 +207,7 @@ export function createLibrary<Name extends string>(
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    // A failed load is not thrown here, because the load may have failed only on another master.
+    // The error of a failed load is not thrown here, because the load may have failed only on another master.
     const fault: unknown = await load().catch((error: unknown) => error);
     try {
       return await redis[send](prefix, command);
@@ -236,7 +236,7 @@ export function createLibrary<Name extends string>(
   return {
     /** Loads the library on every master that lacks it. */
     load,
-    /** Whether one call may be for several shards. */
+    /** Whether one call may contain arguments for several shards. */
     spansShards: redis.isOneMaster,
     /** @param prefix prefix of the shard's keys */
     call: (name: Name, prefix: string, args: readonly Argument[]) => metered(name, [{ prefix, args }]),

@@ -15,7 +15,7 @@ export function createGroups(functions: Functions, keys: Keys): Groups {
     });
   }
 
-  /** Returns the number of live members of each group that has members. */
+  /** Returns the number of live members of each group that has any. */
   async function countMembers(groups: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const counts = new Map<string, number>();
     const members = groups.map((name) => ({ shard: keys.shard(name), name }));

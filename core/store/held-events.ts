@@ -9,7 +9,8 @@ import { asBytes, asList, asNumber, asOneOf, asText } from "./redis/reply";
 import { addressKey, retryAfterSeconds } from "./limits";
 
 /**
- * Maximum number of polls in one call of the library's function `page`. The answer of `page` has up to 16 KB per poll.
+ * Maximum number of polls in one call of the library's function `page`. The answer of `page` contains up to 16 KB per
+ * poll.
  */
 const BATCH_MAX = 64;
 function toArguments({ record, address, page }: PageRequest, keys: Keys): readonly Argument[] {
@@ -22,8 +23,8 @@ function toArguments({ record, address, page }: PageRequest, keys: Keys): readon
 
 type Page = Extract<PageAnswer, { outcome: "page" }>;
 /**
- * The events of a large page: the first `count` events after the sequence `after`, up to the sequence `through`. They have
- * at most `mostBytes` bytes.
+ * The events of a large page: the first `count` events after the sequence `after`, up to the sequence `through`.
+ * Together, these events take at most `mostBytes` bytes.
  */
 interface Range {
   readonly after: string;
@@ -31,7 +32,7 @@ interface Range {
   readonly count: number;
   readonly mostBytes: number;
 }
-/** A page whose events may still have to be read. */
+/** The answer of the function `page`. The events of a large page must still be read. */
 type FoundPage = Omit<Page, "events"> & { readonly events: Page["events"] | Range };
 
 const OUTCOMES = ["page", "counted", "stale", "address", "wait"] as const;
@@ -110,7 +111,7 @@ export function createHeldEvents(
       const endTurn = await largePages.begin(workspace.id, found.events.mostBytes);
       try {
         const page = await readRange(workspace.id, found.events);
-        // Events that are missing now have expired since the function found them, or their workspace was deleted.
+        // If events are missing here, they have expired since the function found them, or their workspace was deleted.
         const lacks = page.events.length < found.events.count;
         const isAfter = request.page !== "count" && request.page.start.from === "after";
         const bytes = page.events.reduce((sum, event) => sum + event.length, 0);

@@ -23,7 +23,7 @@ function digest(workspaceId: string, identity: RequestIdentity): Buffer {
     identity.by === "id"
       ? `${workspaceId}/id/${identity.id}`
       : Buffer.concat([Buffer.from(`${workspaceId}/same/${identity.timestamp}/`), identity.body]);
-  // As a string, the digest takes half as long as a new buffer.
+  // Computing the digest as a string takes half as long as computing it as a new buffer.
   return Buffer.from(hash("sha256", named, "binary").slice(0, DIGEST_BYTES), "latin1");
 }
 
@@ -97,7 +97,7 @@ export function createInboundLog(
       return appended;
     },
   });
-  // A core usually tidies all its shards in one turn of the event loop.
+  // A core usually tidies all its shards in one turn of the event loop, so these calls share a batch.
   const { one: tidy } = batchFunction<undefined, boolean>(functions, keys, {
     name: "tidy_inbound",
     most: keys.shards,

@@ -8,9 +8,9 @@ import { errorReply, type ServerReply } from "./redis/connection";
 import type { Redis, Reply } from "./redis/redis";
 import { asList, asText } from "./redis/reply";
 
-/** The names of the settings in CONFIG GET. */
+/** The Redis settings that CONFIG GET reads. */
 const SETTINGS = ["appendonly", "appendfsync", "save", "maxmemory-policy"] as const;
-/** The state of a replica that receives each write. */
+/** Matches a replica in the reply to INFO that receives each write. */
 const ONLINE = /^slave\d+:.*\bstate=online\b/gm;
 
 /**
@@ -37,7 +37,9 @@ export function createInstallation(
     }));
   }
 
-  /** Returns the number of live members of a group, and the number of shards that none of them holds. */
+  /**
+   * Returns the number of live members of a group, and the number of shards on which no live member holds the lease.
+   */
   async function readLeases(group: string) {
     const prefix = keys.prefixOf(group);
     const members = `${prefix}:members:${group}`;
@@ -74,8 +76,8 @@ async function readText(redis: Redis, key: string): Promise<string | undefined> 
 }
 
 /**
- * Returns the replies to a command; undefined when the Redis user lacks the permission, or the Redis service does not
- * have the command.
+ * Returns the replies to a command; undefined when the Redis user lacks the permission for the command, or the Redis
+ * service does not support it.
  */
 async function unlessRefused(ask: () => Promise<readonly ServerReply[]>) {
   try {

@@ -50,14 +50,14 @@ import { shardOf } from "../domain/shard";
  *
  * In addition, the key `cb:shards` contains the mark of the store: the number of shards, which is fixed when core starts
  * for the first time, and the format of the data (see domain/store-format.ts). While the data is migrated to another
- * format, `cb:migration` is the lock of the process that migrates, and the hash `:migration` of each shard contains counts.
- * `deploy/backup/backup.sh` writes the keys `cb:backup` and `cb:backupfailed`, or on a cluster `:backup` and
- * `:backupfailed` after the prefix of each shard: the times of the last complete and of the last failed backup, in
- * seconds since the epoch.
+ * format, `cb:migration` is the lock of the migrating process, and the hash `:migration` of each shard counts the
+ * converted events. `deploy/backup/backup.sh` writes the times of the last complete backup and of the last failed
+ * backup, in seconds since the epoch. The keys are `cb:backup` and `cb:backupfailed`; on a cluster, they are `:backup`
+ * and `:backupfailed` after the prefix of each shard.
  */
 export type Keys = ReturnType<typeof createKeys>;
 
-/** The key that stores the mark. */
+/** The key of the mark: the number of shards and the format of the data. */
 export const SHARDS_KEY = "cb:shards";
 
 /** The shard whose slot contains the registry of the groups of followers, and the sealed entries. */
@@ -86,13 +86,16 @@ export function createKeys(shards: number) {
   };
 }
 
-/** The names of the keys of the times of backups. */
+/** The keys that store the times of the last backups. */
 interface BackupKeys {
   readonly complete: string;
   readonly failed: string;
 }
 
-/** Returns the keys of the times of backups: on a cluster, those of each shard, because each master has its own backup. */
+/**
+ * Returns the keys that store the times of the last backups. On a cluster, each shard has its own keys, because each
+ * master has its own backup.
+ */
 export function backupKeys({ prefixes }: Keys, isOneMaster: boolean): readonly BackupKeys[] {
   const starts = isOneMaster ? ["cb"] : prefixes;
   return starts.map((start) => ({ complete: `${start}:backup`, failed: `${start}:backupfailed` }));

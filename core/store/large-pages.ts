@@ -1,14 +1,14 @@
 import { createFairSlots } from "../domain/fair-slots";
 import { StoreUnavailable } from "../ports/store-faults";
 
-/** The limits with which core shares its work on large pages among workspaces. */
+/** The limits by which core divides its work on large pages fairly among workspaces. */
 export interface LargePageBounds {
   /** Maximum number of pages with at most `smallBytes` that core reads and sends at the same time. */
   readonly small: number;
   readonly smallBytes: number;
   /** Maximum number of larger pages that core reads and sends at the same time. */
   readonly larger: number;
-  /** The pace of one workspace's large pages. The first page never waits. */
+  /** Maximum bytes per second of one workspace's large pages, on average. The first page never waits. */
   readonly bytesPerSecond: number;
   /**
    * Maximum milliseconds for which a poll waits to read a large page, and for which an unsent page delays the
@@ -26,9 +26,8 @@ export const LARGE_PAGE_BOUNDS: LargePageBounds = {
 };
 
 /**
- * Lets workspaces take turns: each may have one large page read and sent at a time. A page can be up to 6 MB, and
- * occupies core and the edge for tens of milliseconds. So each workspace has one large page at a time, at a limited
- * rate.
+ * Limits the work on large pages. A page can be up to 6 MB, and occupies core and the edge for tens of milliseconds. So
+ * for each workspace, core reads and sends only one large page at a time, and at a limited rate.
  */
 export function createLargePages({ small, smallBytes, larger, bytesPerSecond, withinMs }: LargePageBounds) {
   const ofWorkspace = createFairSlots({ inAll: Infinity, ofOne: 1 });
@@ -61,8 +60,8 @@ export function createLargePages({ small, smallBytes, larger, bytesPerSecond, wi
   return {
     /**
      * Waits until a large page of the workspace may be read: until the workspace's previous page has been sent, and
-     * then until the workspace's pace allows the page. Resolves to a function that must be called with the page's size
-     * in bytes when the page has been sent or is dropped. Rejects with `StoreUnavailable` after `withinMs`.
+     * until the workspace's rate limit allows another page. Resolves to a function that must be called with the page's
+     * size in bytes when the page has been sent or is dropped. Rejects with `StoreUnavailable` after `withinMs`.
      *
      * @param mostBytes the maximum bytes of the page
      */

@@ -5,7 +5,7 @@ import type { Keys } from "./keys";
 import { asList, asNumber, asText } from "./redis/reply";
 
 const LEASES_AT_ONCE = 128;
-/** The answer of join_group while a member shares the shards by the older rule. */
+/** The rule number in the answer of join_group while any member shares the shards by the older rule. */
 const OLDER_RULE = 1;
 
 /** @param membersMax maximum number of members of a group; 0 for no maximum */

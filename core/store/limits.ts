@@ -9,12 +9,15 @@ import { asList, asNumber } from "./redis/reply";
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const BATCH_MAX = 256;
 
-/** Rounds a wait in µs up to whole seconds, at least 1. */
+/** Converts a wait in µs to whole seconds, rounded up, and at least 1. */
 export function retryAfterSeconds(waitUs: number): number {
   return Math.max(1, Math.ceil(waitUs / MICROSECONDS_PER_SECOND));
 }
 
-/** Returns the key of an address's limiter. If all keys are on one server, the functions of all shards use this key. */
+/**
+ * Returns the key of an address's limiter. If all keys are on one server, the functions of all shards use the limiter
+ * with this key.
+ */
 export function addressKey(keys: Keys, address: string): string {
   return `${keys.prefixOf(address)}:ip:${address}`;
 }
@@ -52,7 +55,10 @@ export function checkAddressFirst<Item extends { readonly address?: string | und
   };
 }
 
-/** The name under which the tests of the installation's addresses are counted. No workspace has this id. */
+/**
+ * The name under which tests of the installation's own addresses are counted, instead of a workspace id. No workspace
+ * has this id.
+ */
 const INSTALLATION = "installation";
 const TEST_LIMITS = OPERATOR_TEST_LIMITS.flatMap(({ max, seconds }) => [String(max), String(seconds)]);
 
@@ -68,7 +74,7 @@ export function createOperatorTestLimits(functions: Functions, keys: Keys): Oper
         const of = workspaceId === undefined ? "the installation's addresses" : "the workspace's address";
         return { of, afterSeconds: ofWorkspace };
       }
-      // The key has only a digest of the address, because an address can be long.
+      // The key contains only a digest of the address, because an address can be long.
       const ofEmail =
         email === undefined
           ? undefined

@@ -6,7 +6,7 @@ import { asText } from "./redis/reply";
 
 /** Thrown when this release cannot use the store: the number of shards or the format of the data is different. */
 export class UnfitStore extends Error {
-  /** @param isOfSetting whether the setting SHARDS must be corrected */
+  /** @param isOfSetting whether the fault can be fixed by correcting the setting SHARDS */
   constructor(
     message: string,
     readonly isOfSetting = false,
@@ -29,10 +29,10 @@ function check(text: string, shards: number): void {
 
 /**
  * Throws `UnfitStore` when this release cannot use the store. If Redis is new or has restarted empty, stores the mark of
- * this release. The number of shards and the format are one value, so they are stored in one step.
+ * this release. The number of shards and the format form one value, so they are stored in one step.
  */
 export async function keepMark(redis: Redis, shards: number): Promise<void> {
-  // While its memory is full, Redis rejects SET, but not GET.
+  // When its memory is full, Redis rejects SET but not GET, so the mark is read first.
   const known = await readMark(redis);
   if (known !== undefined) return check(known, shards);
   const fresh = printMark(markOf(shards));
@@ -40,7 +40,10 @@ export async function keepMark(redis: Redis, shards: number): Promise<void> {
   if (other !== null) check(asText(other), shards);
 }
 
-/** Throws `UnfitStore` when this release cannot use the store. A missing mark is no fault: `keepMark` stores it again. */
+/**
+ * Throws `UnfitStore` when this release cannot use the store. A missing mark is not an error, because `keepMark` stores
+ * it again.
+ */
 export async function checkMark(redis: Redis, shards: number): Promise<void> {
   const text = await readMark(redis);
   if (text !== undefined) check(text, shards);

@@ -31,7 +31,7 @@ function toEvent(reply: Reply): StoredOperatorEvent {
   const { group, attempt = 0 } = facts;
   return {
     entryId,
-    // The ids of a shard's entries increase, and each workspace belongs to one shard.
+    // This id is unique, because the ids of a shard's entries increase, and each workspace belongs to one shard.
     id: `op_${workspaceId}_${entryId}`,
     type: type as OperatorChange["type"],
     atMs: Number.parseInt(entryId, 10),

@@ -12,14 +12,14 @@ import { asList, asNumber, asOneOf, asText, asVersions } from "./redis/reply";
 
 const BATCH_MAX = 200;
 /**
- * This many characters of an event weigh as much as a small event. So Redis takes about the same time for each full
- * call.
+ * Number of characters of an event that count as much as one more small event, so that Redis takes about the same time
+ * for each full call.
  */
 const WEIGHT_LENGTH = 2_048;
 
 /**
- * Returns the traceparent and the fence as one argument, whose fields have no spaces. A space is before each field of the
- * fence.
+ * Returns the traceparent and the fence as one argument. A space precedes each field of the fence, and no field
+ * contains a space.
  */
 function toOrigin({ traceparent = "", fence }: Publication): string {
   if (fence === undefined) return traceparent;
@@ -31,7 +31,8 @@ function toOrigin({ traceparent = "", fence }: Publication): string {
 function toArguments(publication: Publication): readonly Argument[] {
   const { workspaceId, idempotencyKey, eventId, publisher = "" } = publication;
   const { messageId, expiresAtMs, type, push } = publication;
-  // The key in Redis contains the workspace's id and this digest. The digest limits the length of the key.
+  // The key in Redis contains the workspace's id and a digest of the idempotency key. The digest limits the length of
+  // the key in Redis.
   const key =
     idempotencyKey === "" ? "" : createHash("sha256").update(idempotencyKey).digest("base64url").slice(0, 22);
   const expiry = expiresAtMs === null ? "" : String(expiresAtMs);
@@ -83,13 +84,13 @@ function toPublished(reply: Reply, { eventId, messageId, expiresAtMs }: Publicat
   }
 }
 
-/** Reads the answer for an event that this core hands over to its own push queue. */
+/** Decodes the answer for an event that this core pushes without reading it from the push queue. */
 function handedOver(reply: Reply): { readonly sequence: string; readonly entryId: string } {
   const [sequence = "", entryId = ""] = asText(reply).split(" ");
   return { sequence, entryId };
 }
 
-/** Hands over the events of a call to the taker, if Redis stored them as its next entries. */
+/** Hands over the events of a call to the taker, if Redis stored them as the next entries that the taker would read. */
 function handOver(offer: Offer, publications: readonly Publication[], answers: readonly Reply[]): void {
   const versions = answers[publications.length];
   if (versions === undefined) return;
@@ -151,7 +152,7 @@ export function createOutboundEvents(
   const bounds = [pushQueueMax, pushQueueMaxBytes, heldMaxBytes, redisMemoryBytes, failedShardMaxBytes];
   const head = [IDEMPOTENCY_KEY_SECONDS, ...bounds].map(String);
   const shardOf = ({ workspaceId }: Publication): number => keys.shard(workspaceId);
-  /** The offers of the calls in progress, by the publications of the call to one shard. */
+  /** The offer of each call in progress, keyed by the list of publications that the call sends to one shard. */
   const offered = new WeakMap<readonly Publication[], Offer>();
   const batch = batchFunction<Publication, Published>(functions, keys, {
     name: "publish",
@@ -178,7 +179,7 @@ export function createOutboundEvents(
         return published;
       });
     },
-    // Redis may have stored events without waking a core.
+    // If the call failed, Redis may still have stored events without waking a core, so the taker reads the queue.
     onFault: (publications) => offered.get(publications)?.taker.look(),
   });
   return {

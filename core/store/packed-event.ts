@@ -3,7 +3,7 @@ import type { UnqueuedEvent } from "../ports/delivery-log";
 import { LENGTH_BYTES, packArguments } from "./functions";
 import type { Argument } from "./redis/redis";
 
-/** The packed fields of an event in the push queue or among the failed events. */
+/** The fields of a packed event, as the push queue and the failed events store it. */
 export type PackedEvent = Pick<
   QueuedPush,
   | "workspaceId"

@@ -29,7 +29,7 @@ export function countsText(counts: KindCounts): string {
     .join("");
 }
 
-/** Returns the counts in a text. A letter of a newer release is ignored. */
+/** Parses counts as Redis stores them. A letter that only a newer release uses is ignored. */
 export function readCounts(text: string): KindCounts {
   const counts: KindCounts = {};
   for (const [, letter = "", digits] of text.matchAll(/([a-zA-Z])(\d+)/g)) {
@@ -51,14 +51,15 @@ interface Waiting extends Pending {
 }
 
 /**
- * Maximum number of workspaces with refusals and with other counts that are not stored yet, and of samples. An entry takes
- * about 300 bytes, and a sample at most 1 KB, so all of them take at most 16 MB. What does not fit until the next write,
- * which is at most ten seconds later, is lost.
+ * Maximum numbers of workspaces with unstored refusals (`soon`), of workspaces with other unstored counts (`later`),
+ * and of samples. An entry takes about 300 bytes, and a sample at most 1 KB, so together they take at most 16 MB.
+ * Counts that exceed these numbers are lost until the next write, which is at most ten seconds later.
  */
 const PENDING_MAX = { soon: 4_096, later: 32_768, samples: 4_096 } as const;
 /**
- * Maximum number of workspaces whose counts are stored early in one write, because one of their accepted requests is a first
- * one. After a start of core, every workspace has one. The others are stored after `LATER_MS`.
+ * Maximum number of workspaces whose counts are stored early in one write, because one of their accepted requests is a
+ * first request. The limit matters after core has started, because every workspace then makes a first request. The
+ * counts of further workspaces are stored after `LATER_MS`.
  */
 const EARLY_MAX = 256;
 /** Milliseconds for which pushes and most accepted requests wait to be stored, so that a poll does not cause a write. */
@@ -74,7 +75,7 @@ export class PendingCounts {
   /** The workspaces in `#later` whose counts are stored with the next refusals. */
   readonly #early = new Set<string>();
   readonly #firsts = new FirstRequests();
-  /** Number of samples of all entries. */
+  /** Total number of samples in all entries. */
   #samples = 0;
 
   constructor(max: Readonly<Record<keyof typeof PENDING_MAX, number>> = PENDING_MAX) {

@@ -16,15 +16,16 @@ function asTime(reply: Reply): number | undefined {
 }
 
 /**
- * Maximum number of states that are computed each second in all shards together: 3,200 because they are due, and as many
- * for the check of all states. Redis answers no other call during a call, so the shards are in CALLS calls of about 20 ms.
+ * Maximum number of due states that are computed each second in all shards together. The check of all states may
+ * compute the same number again. While Redis runs a call, it answers no other call, so the shards are divided among
+ * CALLS calls of about 20 ms each.
  */
 const SETTLED_MAX = 3_200;
 const CALLS = 8;
 
 export function createPollWatch(functions: Functions, keys: Keys): PollWatch {
   // A core usually checks all its shards in one turn of the event loop, so these checks share a batch. If a batch
-  // contains several checks of the same shard, only the first caller gets the workspaces that were found.
+  // contains several checks of the same shard, only the first caller receives the workspaces that were found.
   const { one: find } = batchFunction<undefined, Found>(functions, keys, {
     name: "find_failing",
     most: Math.ceil(keys.shards / CALLS),

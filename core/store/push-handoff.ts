@@ -3,7 +3,7 @@ import type { PushHandoff, PushTaker, QueuePosition } from "../ports/push-handof
 import type { QueuedPush } from "../ports/push-queue";
 import { sizeOfPacked } from "./packed-event";
 
-/** A taker, and its position when a call of `publish` was made. */
+/** A taker of pushes, and its position in the push queue when `publish` was called. */
 export interface Offer {
   readonly taker: PushTaker;
   readonly position: QueuePosition;
@@ -33,7 +33,7 @@ export function createPushOffers(): PushOffers {
   };
 }
 
-/** Returns a published event as a read of the push queue would return it. */
+/** Returns a published event in the form in which a read of the push queue would return it. */
 export function toQueuedPush(publication: Publication, sequence: string, entryId: string): QueuedPush {
   const {
     workspaceId,
@@ -47,7 +47,7 @@ export function toQueuedPush(publication: Publication, sequence: string, entryId
   } = publication;
   const { beforeSequence, afterSequence } = publication.envelope;
   const text = beforeSequence + sequence + afterSequence;
-  // A buffer of Node's pool would keep the pool in memory.
+  // A buffer from Node's pool would keep the whole pool in memory.
   const envelope = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   envelope.write(text);
   const queued = {

@@ -77,7 +77,7 @@ const MIGRATION_FILES = ["library", "mark", "state", "held", "blocks", "migrate"
  */
 const BLOCKS: ReadonlySet<string> = new Set(["admit", "groups", "append", "push", "entry", "follow"]);
 
-/** The constants that the library uses. In the Lua source, each name is written between two `@`. */
+/** The constants that the library uses. In the Lua source, each of these names is written between two `@`. */
 const CONSTANTS: Readonly<Record<string, number | string>> = {
   CHANGES_LOGGED_MAX,
   DEGRADED_FOR_MS,
@@ -126,7 +126,7 @@ export interface Library {
 
 /**
  * Reads the library. The names of the library and its functions contain a hash of the source. So cores of two releases
- * can share one Redis: each release has its own library there.
+ * can share one Redis, which then contains a library for each release.
  */
 export function readLibrary(): Library {
   return joinFiles(FILES, CONSTANTS);

@@ -3,7 +3,7 @@ import type { RefusedRequest } from "../domain/refused-request";
 
 /** Maximum bytes of a stored sample. */
 const SAMPLE_MAX_BYTES = 1_024;
-/** Maximum number of characters of each text of a sample. */
+/** Maximum number of characters of each text in a sample. */
 const TEXT_MAX = { field: 128, message: 256, signedText: 64, address: 45 } as const;
 
 /** Returns a sample as Redis stores it. A text that does not fit is cut or left out. */
@@ -25,8 +25,8 @@ export function encodeSample(sample: RefusedRequest): string {
 }
 
 /**
- * Returns a stored sample: '<number> <sample>'. Returns undefined for a sample that cannot be read, or whose kind a newer
- * release has added.
+ * Parses a stored sample, '<number> <sample>'. Returns undefined if the sample cannot be read, or if only a newer
+ * release knows its kind.
  */
 export function decodeSample(stored: string): RefusedRequest | undefined {
   try {

@@ -53,7 +53,7 @@ export function createRequestCounts(functions: Functions, keys: Keys) {
   return {
     hourCounts,
     refusedRequests,
-    /** Stores and logs all counts, if the store is available, and ends the writes. */
+    /** Stores and logs all counts if the store is available, and stops writing counts. */
     close,
   };
 }

@@ -47,7 +47,7 @@ export function createSecretBox(keys: readonly Buffer[]) {
         return undefined;
       }
     },
-    /** The fingerprint of the key that encrypts. */
+    /** The fingerprint of the key that encrypts new secrets. */
     newest: fingerprint(first),
   };
 }

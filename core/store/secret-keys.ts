@@ -19,7 +19,10 @@ interface Stored extends SecretKeyUse {
   readonly version: string;
 }
 
-/** Reads and replaces the keys that encrypt the stored secrets. Reads bypass the cache of records. */
+/**
+ * Lists the keys with which the stored secrets are encrypted, and encrypts the secrets again with the newest key. Reads
+ * bypass the cache of records.
+ */
 export function createSecretKeys(
   redis: Redis,
   functions: Functions,
@@ -57,7 +60,8 @@ export function createSecretKeys(
   async function reEncrypt(shard: number, stored: readonly Stored[]): Promise<ReadonlySet<string>> {
     const changed = new Set<string>();
     let old = stored.filter(isOld(box.newest));
-    // If cores with other keys keep changing a workspace, `list` still shows the old key.
+    // If cores with a different newest key keep changing a workspace, the attempts end, and `list` still shows the old
+    // key.
     for (let tries = 0; tries < MOST_TRIES && old.length > 0; tries++) {
       const args = old.flatMap(({ workspaceId, version, record }) => {
         const workspace = withoutExpired(fromRecord(record, box), now());

@@ -40,8 +40,10 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreOptions extends InboundLogOptions, OutboundEventsOptions {
   readonly redisUrl: string;
-  /** An additional root certificate for Redis over TLS, in PEM. */
-  /** Additional roots for connections to Redis. New connections use the current elements of the list. */
+  /**
+   * Additional root certificates, in PEM, for connections to Redis. New connections use the current elements of the
+   * list.
+   */
   readonly redisRoots?: readonly Buffer[] | undefined;
   /** Number of replicas that must confirm a write before core confirms the write; 0 by default. */
   readonly redisWaitReplicas?: number;
@@ -128,7 +130,7 @@ export async function openStore(options: StoreOptions) {
       installation: createInstallation(redis, keys, clock.now, redisMemoryBytes),
       hourCounts: requestCounts.hourCounts,
       refusedRequests: requestCounts.refusedRequests,
-      /** The bounds that are in effect. */
+      /** The bounds on the sizes of queues and logs that are in effect. */
       bounds,
       /** Returns the memory of each master. */
       readMemory: () => readMemory(redis, redisMemoryBytes),

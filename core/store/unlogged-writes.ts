@@ -1,14 +1,14 @@
 /** Milliseconds for which a write stays out of the append-only file. */
 const LOG_AFTER_MS = 60_000;
 /**
- * Maximum number of workspaces whose counts, and whose samples, are not logged. An entry takes about 100 bytes, so all of
- * them take at most 7 MB. The writes of further workspaces are not logged later.
+ * Maximum number of remembered workspaces with unlogged counts, and of those with unlogged samples. An entry takes
+ * about 100 bytes, so all entries take at most 7 MB. The unlogged writes of further workspaces are never logged.
  */
 const WAITING_MAX = 32_768;
-/** Maximum number of workspaces that are logged at once. */
+/** Maximum number of workspaces whose writes are logged in one call of `take`. */
 const AT_ONCE_MAX = 1_024;
 
-/** What a write left out of the append-only file. */
+/** Says which data of a write Redis did not log in the append-only file. */
 export interface Unlogged {
   readonly counts: boolean;
   readonly samples: boolean;
@@ -17,13 +17,14 @@ export interface Unlogged {
 /**
  * Remembers the workspaces whose counts or samples Redis has not logged. All times are values of `performance.now()`.
  *
- * Counts are due a minute after the last write: while writes continue, the next bucket logs them. Samples are due a minute
- * after the first write, because no other write logs them. So a flood causes one logged write per minute and workspace.
+ * Counts are due a minute after the last write, because while writes continue, the first write of the next bucket logs
+ * them. Samples are due a minute after the first write, because no other write logs them. So a flood of requests causes
+ * only one logged write per minute and workspace.
  */
 export class UnloggedWrites {
-  /** The time of the last write of each workspace, oldest first. */
+  /** The time of the last unlogged write of counts for each workspace, oldest first. */
   readonly #counts = new Map<string, number>();
-  /** The time of the first write of each workspace, oldest first. */
+  /** The time of the first unlogged write of samples for each workspace, oldest first. */
   readonly #samples = new Map<string, number>();
   readonly #max: number;
 

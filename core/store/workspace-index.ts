@@ -3,7 +3,7 @@ import type { Keys } from "./keys";
 import type { Redis } from "./redis/redis";
 import { asList, asNumber, asText } from "./redis/reply";
 
-/** The form of an index entry. */
+/** Pattern of an index entry: the time of creation in ms, and the workspace id. */
 export const ENTRY_FORM = /^[0-9]{13}:[0-9a-f-]{36}$/;
 
 /** Returns the entry of a workspace in the index of its shard. */
@@ -17,8 +17,8 @@ export function idOfEntry(entry: string): string {
 }
 
 /**
- * The form of a page token: a shard, and the index entry to continue after. A token without an entry is for the shard's
- * first page.
+ * Pattern of a page token: a shard, and the index entry to continue after. A token without an index entry stands for
+ * the shard's first page.
  */
 const TOKEN_FORM = /^([0-9]{1,5})\/(.*)$/;
 

@@ -50,7 +50,7 @@ export function fromRecord(record: string, box: SecretBox): Workspace {
   return {
     ...stored,
     secrets: stored.secrets.map(open),
-    // Without an address, the workspace has no such field, as in older releases.
+    // If the workspace has no address for operator events, this field is missing, as in records of older releases.
     ...(operatorEvents && {
       operatorEvents: { ...operatorEvents, secrets: operatorEvents.secrets.map(open) },
     }),
@@ -70,8 +70,8 @@ export function withoutExpired(workspace: Workspace, nowMs: number): Workspace {
 }
 
 /**
- * Returns the fingerprints of the keys that encrypted the record's secrets, without duplicates. Secrets that are no
- * longer active at `nowMs` are skipped.
+ * Returns the fingerprints of the keys with which the record's secrets are encrypted, without duplicates. Secrets that
+ * are no longer active at `nowMs` are skipped.
  */
 export function keysOfRecord(record: string, nowMs: number): readonly string[] {
   const { secrets, operatorEvents } = JSON.parse(record) as StoredWorkspace;

@@ -8,17 +8,17 @@ import type { Reply } from "./redis/redis";
 import { asList, asNumber, asText } from "./redis/reply";
 import { STATE_RANKS, stateOfRank } from "./state-ranks";
 
-/** The form of an element of the index. */
+/** Pattern of an element of the index by state. */
 const PLACE_FORM = /^[0-9]{2}:[0-9]{13}:[0-9a-f-]{36}$/;
 /** Maximum number of workspaces in one call that reads states. */
 const READ_MAX = 100;
-/** Maximum number of states that a list or a count computes because they are due, in all shards together. */
+/** Maximum number of due states that one list or count computes, in all shards together. */
 const SETTLED_MAX = 400;
 /** Number of workspaces in one call that completes the index. */
 const CHECKED_AT_ONCE = 100;
 /**
- * Maximum number of calls that complete the index of a shard. Without this bound, a list could take forever while cores
- * of an older release create workspaces.
+ * Maximum number of calls that complete the index of a shard. Without this maximum, a list might never finish while
+ * cores of an older release create workspaces.
  */
 const CHECKS_MAX = 3_000;
 
@@ -54,8 +54,8 @@ function createCompletion(functions: Functions) {
 
   const completing = new Map<string, Promise<void>>();
   /**
-   * Completes the indexes of shards, one after another, so that other calls to Redis wait for one call only. Concurrent
-   * lists share the work.
+   * Completes the indexes of shards one after another, so that other calls to Redis never wait for more than one of
+   * these calls. Concurrent lists share the work.
    */
   async function completeAll(prefixes: readonly string[]): Promise<void> {
     for (const prefix of prefixes) {
@@ -94,8 +94,8 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
   }
 
   /**
-   * As `ask`, but first completes the index where it is incomplete, because an older release created the workspaces, and
-   * the check in the background has not reached them.
+   * Like `ask`, but first completes the index of each shard where it is incomplete. An index is incomplete if an older
+   * release created workspaces that the background check has not reached yet.
    */
   async function askComplete(name: FunctionName, args: readonly string[]) {
     const answers = await ask(name, args);
@@ -129,7 +129,8 @@ export function createWorkspaceStates(functions: Functions, keys: Keys): Workspa
       return Object.fromEntries(WORKSPACE_STATES.map((state, i) => [state, sum(i)])) as StateCounts;
     },
     async countShard(shard) {
-      // Reads only: a state that has ended by itself is counted correctly once the watch of the shard has computed it.
+      // This call computes no states: a state that has ended by itself is counted correctly once the watch of the shard
+      // has computed the new state.
       const ranks = WORKSPACE_STATES.map((state) => STATE_RANKS[state]);
       const [isComplete, ...counts] = asList(
         await functions.call("count_states", keys.prefix(shard), ["0", ...ranks]),

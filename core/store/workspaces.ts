@@ -17,13 +17,13 @@ import type { SecretBox } from "./secret-box";
  * about 120,000 records. A request for a workspace whose record is not cached costs a read and a decryption.
  */
 const REMEMBERED_MAX_BYTES = 160 * 1024 * 1024;
-/** Approximate bytes of a cached record in addition to its text. */
+/** Approximate bytes that a cached record takes in addition to its text. */
 const RECORD_BYTES = 512;
 const BATCH_MAX = 100;
 
 /**
- * A workspace to read, and its cached record. If the cached record is current, Redis does not send the record, and core
- * does not decrypt the record again.
+ * A workspace to read, and its cached record if there is one. If the cached record is current, Redis does not send the
+ * record, and core does not decrypt the record again.
  */
 interface Wanted {
   readonly id: string;
@@ -56,7 +56,7 @@ export function createWorkspaces(
   const index = createWorkspaceIndex(redis, keys);
   const remembered = new LRUCache<string, WorkspaceRecord>({ maxSize: rememberedMaxBytes });
 
-  /** @param text the stored record. At two bytes per character, the text is about as large as the parsed record. */
+  /** @param text the stored record. The parsed record is about as large as this text, at two bytes per character. */
   function remember(record: WorkspaceRecord, text: string): void {
     remembered.set(record.workspace.id, record, { size: RECORD_BYTES + 2 * text.length });
   }
@@ -93,8 +93,8 @@ export function createWorkspaces(
     const state = [workspace.id, String(version), text, deliveryMode(workspace), indexEntry(workspace)];
     const args = [...state, ...changes.map(encodeChange)];
     const fresh = asNumber(await functions.call(name, keys.prefixOf(workspace.id), args));
-    // Requests for the workspace often follow immediately. These requests use the record that is cached here, so they
-    // need no read.
+    // Requests for the workspace often follow immediately. These requests use the record that is cached here, so core
+    // need not read it from Redis.
     if (fresh > 0) remember({ workspace, version: fresh }, text);
     return fresh > 0;
   }

@@ -21,7 +21,10 @@ function toUnlogged(reply: Reply): Unlogged {
   return { counts: counts === 1, samples: samples === 1 };
 }
 
-/** Stores counts when they are due, and makes Redis log them later. Returns a function that stores and logs all of them. */
+/**
+ * Stores counts when they are due, and makes Redis log them later. Returns a function that stops the regular writes,
+ * and then stores and logs all counts.
+ */
 export function writeCounts(functions: Functions, keys: Keys, pending: PendingCounts): () => Promise<void> {
   const unlogged = new UnloggedWrites();
   const { one: write } = batchFunction<Pending, Unlogged>(functions, keys, {
@@ -42,7 +45,7 @@ export function writeCounts(functions: Functions, keys: Keys, pending: PendingCo
     toOutputs: (_reply, ids) => ids.map(() => true),
   });
 
-  /** Stores entries. Entries that could not be stored are stored later. */
+  /** Stores entries. If an entry cannot be stored, it is stored later. */
   async function store(entries: readonly Pending[]): Promise<void> {
     const written = await Promise.allSettled(
       entries.map((each) => write(keys.shard(each.workspaceId), each)),
@@ -55,7 +58,9 @@ export function writeCounts(functions: Functions, keys: Keys, pending: PendingCo
     }
   }
 
-  /** Makes Redis log the counts and samples of workspaces. What could not be logged is logged later. */
+  /**
+   * Makes Redis log the counts and samples of workspaces. Counts and samples that could not be logged are logged later.
+   */
   async function logAll(ids: readonly string[]): Promise<void> {
     const logged = await Promise.allSettled(ids.map((id) => log(keys.shard(id), id)));
     const nowMs = performance.now();

@@ -3,8 +3,9 @@ import "./swagger.css";
 import { addNames, ownParts, type ReferenceDocument } from "./parts";
 
 /**
- * Shows the details of all calls with Swagger UI, which is large. Resolves when they are shown, to a function that opens
- * the details of one call. Its argument is the fragment of the call's link, e.g. "#/inbound/postEvent".
+ * Shows the details of all calls with Swagger UI, which is large. Once the details are shown, resolves to a function
+ * that opens the details of one call. That function's argument is the fragment of the call's link, e.g.
+ * "#/inbound/postEvent".
  */
 export async function showDetails(
   place: HTMLElement,
@@ -20,9 +21,9 @@ export async function showDetails(
     deepLinking: true,
     defaultModelRendering: "example",
     defaultModelExpandDepth: 2,
-    // The schemas are folded: open, they would be most of the page.
+    // The schemas are collapsed, because they would otherwise fill most of the page.
     defaultModelsExpandDepth: 0,
-    // The highlighter's colours suit only a dark background.
+    // The syntax highlighter is off, because its colours suit only a dark background.
     syntaxHighlight: false,
     // Requests must be signed, and the page does not contain a secret, so the user cannot send requests from the page.
     supportedSubmitMethods: [],
@@ -32,7 +33,8 @@ export async function showDetails(
   return (fragment) => {
     const [, group = "", id = ""] = fragment.split("/");
     layoutActions.show(["operations", group, id], true);
-    // Swagger UI draws the open details in a later task. Before that, the page may be too short to scroll there.
+    // Swagger UI draws the open details in a later task. Until then, the page may be too short to scroll to the
+    // details.
     requestAnimationFrame(() =>
       setTimeout(() => moveTo(document.getElementById(`operations-${group}-${id}`))),
     );

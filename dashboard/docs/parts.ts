@@ -28,21 +28,25 @@ export function addNames({ components }: ReferenceDocument): void {
 /** A plugin that replaces the parts of Swagger UI that ask for a secret or are not accessible. */
 export const ownParts = ({ React: { createElement: h } }: System) => ({
   components: {
-    /** The page itself has the title, the introduction and the list of calls. */
+    /**
+     * Swagger UI shows only these parts, because the page itself contains the title, the introduction and the list of
+     * calls.
+     */
     Page: ({ getComponent }: System) =>
       h(
         "div",
         { className: "swagger-ui" },
         ["operations", "Webhooks", "Models"].map((name) => h(getComponent(name, true), { key: name })),
       ),
-    // Swagger UI's own component puts a link inside a button, and this is not accessible.
+    // This component replaces Swagger UI's own component, which puts a link inside a button. Such a link is not
+    // accessible.
     DeepLink: ({ text }: { readonly text: unknown }) => h("span", null, text),
     authorizeOperationBtn: () => null,
   },
   wrapComponents: {
     /**
-     * Adds a label to the selector of examples. Swagger UI's own component has no label that a screen reader can
-     * find.
+     * Adds a label to the selector of examples, because Swagger UI's own component has no label that a screen reader
+     * can find.
      */
     ExamplesSelect:
       (Original: Component) =>

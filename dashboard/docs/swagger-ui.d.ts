@@ -5,7 +5,10 @@ declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
     readonly React: {
       createElement(type: string | Component, props: object | null, ...children: unknown[]): object;
     };
-    /** Returns Swagger UI's component of this name. The component reads the OpenAPI document from Swagger UI's store. */
+    /**
+     * Returns the Swagger UI component with this name. The component reads the OpenAPI document from Swagger UI's
+     * store.
+     */
     getComponent(name: string, isConnected: true): Component;
   }
   interface Shown {

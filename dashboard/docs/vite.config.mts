@@ -8,7 +8,7 @@ export default defineConfig({
   plugins: [compressedCopies()],
   build: {
     outDir: "../../dist/dashboard",
-    // The dashboard's build runs first, and has already emptied `outDir`.
+    // The dashboard's build runs before this one, and has already emptied `outDir`.
     emptyOutDir: false,
     copyPublicDir: false,
     license: { fileName: "docs-licenses.md" },
@@ -18,7 +18,7 @@ export default defineConfig({
       input: `${import.meta.dirname}/docs.html`,
       checks: { pluginTimings: false },
     },
-    // Swagger UI is one large file, and Vite warns about large files by default.
+    // Without this limit, Vite would warn about the size of Swagger UI, which is one large file.
     chunkSizeWarningLimit: 2_000,
   },
 });

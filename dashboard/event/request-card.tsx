@@ -3,12 +3,12 @@ import { CopyButton } from "../parts/copy-button";
 import { eventSnippet, pushHeaders, type EventPush } from "../words/event-snippets";
 import { LANGUAGES, type Language } from "../words/languages";
 
-/** The place of the target URL in the snippets of a workspace that has none. */
+/** The URL that the snippets contain if the workspace has no target URL. */
 const ANY_URL = "http://localhost:8080/events";
 
 export interface RequestCardProps {
   readonly push: EventPush;
-  /** Whether the workspace pushes its events. If not, the card shows what a push would be. */
+  /** Whether the workspace pushes its events. If not, the card shows what a push of this event would look like. */
   readonly isPushed: boolean;
 }
 

@@ -53,7 +53,7 @@ function Step({ step, isOver }: { readonly step: TimelineStep; readonly isOver: 
   }
 }
 
-/** The name of a token, which an operator chose. */
+/** Shows the name of a token. The name is isolated, because an operator chose it. */
 function By({ name }: { readonly name: string }) {
   return (
     <>

@@ -11,9 +11,9 @@ export interface GuideGroup {
   readonly links: readonly GuideLink[];
 }
 
-/** A page with fewer headings has no contents. */
+/** A page with fewer headings has no table of contents. */
 const HEADINGS_LEAST = 3;
-/** The pages that every page links to at its top. */
+/** The links at the top of every page. */
 const PAGES: readonly GuideLink[] = [
   { href: "/", title: "Workspaces" },
   { href: "/guides", title: "All guides" },
@@ -21,14 +21,14 @@ const PAGES: readonly GuideLink[] = [
 ];
 const { escapeHtml } = new MarkdownIt().utils;
 
-/** Returns the page of a guide. `href` is the address of the page. */
+/** Returns the HTML page of a guide. `href` is the address of the page. */
 export function guidePage(guide: RenderedGuide, href: string, groups: readonly GuideGroup[]): string {
   const contents = guide.headings.length < HEADINGS_LEAST ? "" : contentsOf(guide.headings);
   const footer = `<footer class="guide-foot"><nav aria-label="All guides">${listsOf(groups, href)}</nav></footer>`;
   return frame(guide.title, href, contents, guide.html, footer);
 }
 
-/** Returns the page that lists all guides. */
+/** Returns the HTML page that lists all guides. */
 export function indexPage(groups: readonly GuideGroup[]): string {
   return frame("Guides", "/guides", "", `<h1>Guides</h1><div class="groups">${listsOf(groups)}</div>`, "");
 }
@@ -80,8 +80,8 @@ function listsOf(groups: readonly GuideGroup[], here = ""): string {
 }
 
 /**
- * Returns the contents of a page twice: open beside the text in a wide window, and folded above the text in a narrow one.
- * The stylesheet hides one of the two, also for screen readers.
+ * Returns two copies of a page's table of contents: an open one beside the text for wide windows, and a folded one
+ * above the text for narrow windows. The stylesheet always hides one of the two, also from screen readers.
  */
 function contentsOf(headings: readonly Heading[]): string {
   const list = listOf(

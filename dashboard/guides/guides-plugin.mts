@@ -7,7 +7,7 @@ import { renderGuide, titleOf, type GuideFiles, type Picture } from "./render-gu
 const ROOT = join(import.meta.dirname, "../..");
 const STYLES = ["styles/tokens.css", "styles/base.css", "guides/guides.css"];
 const SCRIPT = "copy-code.js";
-/** The name of the page for a Markdown file that is not directly in docs/. */
+/** The names of the pages for the Markdown files that are not directly in docs/. */
 const OTHERS: Readonly<Record<string, string>> = {
   "kit/README.md": "bridge-kit",
   "kit/game/README.md": "game-kit",
@@ -48,7 +48,7 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   ],
   "All readers": ["quick-start", "troubleshooting", "glossary"],
 };
-/** Titles of guides whose own heading is the name of a package. */
+/** Titles of the guides whose first heading is only the name of a package. */
 const TITLES: Readonly<Record<string, string>> = {
   "bridge-kit": "The kit for bridges",
   "game-kit": "The kit for games",
@@ -81,7 +81,10 @@ export const guides: Plugin = {
   },
 };
 
-/** Returns the addresses of what the guide at `path` refers to. Adds the paths of its pictures to `pictures`. */
+/**
+ * Returns functions that resolve the links and pictures of the guide at `path`. Adds the paths of the guide's pictures
+ * to `pictures`.
+ */
 function filesOf(path: string, names: ReadonlyMap<string, string>, pictures: Set<string>): GuideFiles {
   const resolve = (file: string) => posix.join(posix.dirname(path), file);
   return {
@@ -101,7 +104,7 @@ function filesOf(path: string, names: ReadonlyMap<string, string>, pictures: Set
 
 const pictureName = (path: string) => `pictures/${basename(path)}`;
 
-/** Returns the size of a PNG picture, which its first chunk contains. */
+/** Returns the size in pixels of a PNG picture, read from its first chunk. */
 function sizeOf(png: Buffer): Omit<Picture, "src"> {
   return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
 }
@@ -122,7 +125,7 @@ function groupsOf(links: ReadonlyMap<string, GuideLink>): readonly GuideGroup[] 
   ];
 }
 
-/** Returns the name of the page for each Markdown file. */
+/** Returns the names of the pages, keyed by the path of the Markdown file. */
 function guideNames(): ReadonlyMap<string, string> {
   const docs = readdirSync(join(ROOT, "docs")).filter((file) => file.endsWith(".md"));
   const named = docs.map((file) => [`docs/${file}`, basename(file, ".md")] as const);

@@ -23,7 +23,7 @@ export interface GuideFiles {
 }
 
 type Token = ReturnType<InstanceType<typeof MarkdownIt>["parse"]>[number];
-/** The section of a block of code, and the number of the block in its section. */
+/** The heading of the section that contains a block of code, and the number of the block in that section. */
 interface Place {
   readonly section: string;
   readonly number: number;
@@ -37,7 +37,10 @@ export function titleOf(text: string): string {
   return (/^# (.+)$/m.exec(text)?.[1] ?? "Guide").replaceAll("`", "");
 }
 
-/** Renders a guide. Headings get the anchors that GitHub gives them, and each block of code gets a button to copy it. */
+/**
+ * Renders a guide. Headings get the anchors that GitHub gives them, and each block of code gets a button that copies
+ * the block.
+ */
 export function renderGuide(text: string, files: GuideFiles): RenderedGuide {
   const markdown = new MarkdownIt({ html: false, linkify: false });
   const headings: Heading[] = [];
@@ -46,7 +49,7 @@ export function renderGuide(text: string, files: GuideFiles): RenderedGuide {
     headings.push(...addAnchors(tokens));
     for (const [token, place] of placesOf(tokens)) places.set(token, place);
     for (const token of tokens) {
-      // A wide table scrolls in its own box, which is focusable so that the keyboard can scroll it.
+      // A wide table scrolls in its own box. The box is focusable, so that keyboard users can scroll it.
       if (token.type === "table_open") token.attrSet("tabindex", "0");
       for (const child of token.children ?? []) replaceAddresses(child, files);
     }
@@ -77,7 +80,7 @@ function addAnchors(tokens: readonly Token[]): readonly Heading[] {
   });
 }
 
-/** Returns the place of each block of code. */
+/** Returns the section and the number of each block of code. */
 function placesOf(tokens: readonly Token[]): ReadonlyMap<Token, Place> {
   const places = new Map<Token, Place>();
   let place: Place = { section: "", number: 0 };
@@ -110,7 +113,10 @@ function replaceAddresses(token: Token, { linkTo, pictureAt }: GuideFiles): void
   }
 }
 
-/** Returns the HTML of a block of code. copy-code.js shows the button, which has no use without JavaScript. */
+/**
+ * Returns the HTML of a block of code. The copy button is hidden until copy-code.js shows it, because it does not work
+ * without JavaScript.
+ */
 function codeBlock(
   escapeHtml: (text: string) => string,
   { info, content }: Token,

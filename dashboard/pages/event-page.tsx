@@ -30,11 +30,15 @@ export interface EventPageProps {
   readonly eventId: string;
 }
 
-/** The page of one event, at an address that stays the same: what it is, where it is, and what happened to it. */
+/**
+ * The page of one event, at a permanent address. It shows the event, its place (e.g. held or queued), and what happened
+ * to it.
+ */
 export function EventPage({ id, eventId }: EventPageProps) {
   const { workspace, deliveries = NO_DELIVERIES, liveness, updatedAt, error, gone } = useWorkspace(id);
   const isHeld = useRef(false);
-  // The stream reports each attempt, and each poll: the poll after the one that fetched the event confirms the event.
+  // The stream reports each attempt and each poll. Polls matter because the poll after the one that fetched the event
+  // confirms the event.
   const news = deliveries.find((each) => each.eventId === eventId || (isHeld.current && each.polls > 0));
   const isFirst = useRef(true);
   const loaded = useLoad(
@@ -81,7 +85,7 @@ export function EventPage({ id, eventId }: EventPageProps) {
   );
 }
 
-/** Returns the path of the log with only the attempts of an event, whose row is open. */
+/** Returns the path of the log, filtered to one event, with the row of the event open. */
 function logPath(id: string, eventId: string): string {
   return `/workspaces/${encodeURIComponent(id)}?${new URLSearchParams({ event: eventId, open: eventId })}`;
 }
@@ -107,7 +111,8 @@ interface FoundProps {
 
 function Found({ event, workspace, deliveries }: FoundProps) {
   const sendAgain = useSendAgain(workspace, deliveries);
-  // The service deletes an event when it is sent again or accepted, but the user may still be reading it.
+  // The service deletes a stored event when it is sent again or accepted. The page keeps a copy, because the user may
+  // still be reading it.
   const last = useRef<StoredEventShape | undefined>(undefined);
   if (event.event !== null) last.current = event.event;
   const stored = last.current;
@@ -152,7 +157,7 @@ interface EventCardProps {
   readonly stored: StoredEventShape | undefined;
 }
 
-/** Shows the event as JSON, or says why the service no longer has it and what it still keeps. */
+/** Shows the event as JSON. If the service no longer stores the event, says why, and what it still stores about it. */
 function EventCard({ event, stored }: EventCardProps) {
   const gone = whyGone(event);
   const until = loggedUntil(event);

@@ -32,7 +32,8 @@ export function WorkspacePage({ id, tab, publicUrl }: WorkspacePageProps) {
 
   if (gone) return <NoWorkspace />;
   if (workspace === undefined) {
-    // During an outage, the stream reports the outage seconds before the read fails.
+    // During an outage, the stream reports the outage several seconds before the read fails, so the notice is shown
+    // here too.
     return (
       <>
         <LivenessNotice liveness={liveness} updatedAt={updatedAt} />

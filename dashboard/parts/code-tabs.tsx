@@ -2,7 +2,7 @@ import { useRef } from "preact/hooks";
 import { CopyButton } from "./copy-button";
 
 export interface CodeTabsProps<Name extends string> {
-  /** Name of the tabs for screen readers. */
+  /** Name of the group of tabs, for screen readers. */
   readonly label: string;
   readonly tabs: readonly { readonly name: Name; readonly label: string }[];
   readonly chosen: Name;

@@ -10,10 +10,10 @@ export interface ConfirmDialogProps {
   /** Label of the button that runs `action`. */
   readonly confirm: string;
   readonly action: Action<[]>;
-  /** Names of the fields in `children` that show their own errors. */
+  /** Names of the fields in `children` that show the server's errors themselves. */
   readonly fields?: readonly string[];
   readonly danger?: boolean;
-  /** Whether the user can run `action`. */
+  /** Whether the user may confirm, e.g. because the user has typed the right name. */
   readonly ready?: boolean;
   onClose(): void;
 }

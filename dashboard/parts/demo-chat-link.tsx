@@ -1,9 +1,12 @@
 import { useSession } from "../session";
 
-/** Name of the demo chat's window, so that the link shows the window that opened the dashboard. */
+/** Name of the demo chat's window. With this name, the link opens in the window from which the dashboard was opened. */
 const CHAT_WINDOW = "chat-bridge-chat";
 
-/** A link to an event's exchange in the demo's chat; nothing for a workspace of another bridge. */
+/**
+ * A link to the part of the demo's chat in which an event was exchanged. Shows nothing if the workspace is not the
+ * demo's.
+ */
 export function DemoChatLink({
   workspaceId,
   eventId,

@@ -4,7 +4,7 @@ import { FormFaults } from "./form";
 
 export interface FieldProps {
   readonly label: string;
-  /** The name that the server's errors use for the field. */
+  /** The name by which the server's errors refer to the field. */
   readonly name: string;
   readonly value: string;
   onText(text: string): void;

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Action } from "../use-action";
 import { ErrorNotice } from "./notice";
 
-/** The error of each invalid field, by the field's name. */
+/** The error of each invalid field, keyed by the field's name. */
 export type Faults = Readonly<Record<string, string>>;
 
 export interface FormProps {
@@ -20,13 +20,12 @@ export interface FormProps {
   readonly class?: string;
 }
 
-/** The errors that the fields of a form show. */
+/** Passes the errors of a form to its fields, which show them. */
 export const FormFaults = createContext<Faults>({});
 
 /**
  * A form that shows each error beside its field, and moves the focus to that field. The browser's own checks are
- * disabled, because their messages look different and cover other fields, and their rules differ from the server's
- * rules.
+ * disabled: their rules differ from the server's, and their messages look different and cover other fields.
  */
 export function Form({ children, action, fields = [], missing = {}, onSubmit, class: className }: FormProps) {
   const form = useRef<HTMLFormElement>(null);

@@ -6,13 +6,13 @@ export interface InstantProps {
   readonly at: string;
   /**
    * `date` shows the local date and time. `time` shows the local time with seconds, and the day unless it is today.
-   * `ms` shows the same with milliseconds. `ago` shows the time relative to now, e.g. "3 min ago". The
-   * tooltip has the exact time in UTC.
+   * `ms` shows the same with milliseconds. `ago` shows the time relative to now, e.g. "3 min ago". The tooltip shows
+   * the exact time in UTC.
    */
   readonly as?: "date" | "time" | "ms" | "ago";
 }
 
-/** Shows a time. All times on the pages are shown by this component or by a chart, in the same format. */
+/** Shows a time. Only this component and the charts show times, so all times on the pages have the same format. */
 export function Instant({ at, as = "date" }: InstantProps) {
   return (
     <time dateTime={at} title={exactUtc(at)}>

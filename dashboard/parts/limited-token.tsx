@@ -1,6 +1,6 @@
 import { useSession } from "../session";
 
-/** Says that the user's token is limited to some workspaces, so the user cannot connect a workspace. */
+/** Says that the user cannot connect a workspace, because the user's token is limited to some workspaces. */
 export function LimitedToken() {
   const session = useSession();
   const count = session?.workspaces?.length ?? 0;

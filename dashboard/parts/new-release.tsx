@@ -3,8 +3,8 @@ import { useStore } from "../store";
 import { ActionButton } from "./action-button";
 
 /**
- * Asks for a reload when the server has a newer release. The line is below all other content and sticks to the lower edge
- * of the window, so that it moves nothing.
+ * Asks for a reload when the server has a newer release. The line is below all other content and sticks to the lower
+ * edge of the window, so that it does not move other content.
  */
 export function NewRelease() {
   const isShown = useStore(isOutdated);

@@ -7,11 +7,11 @@ import { Icon } from "./icon";
 export interface NoticeProps {
   readonly tone: Exclude<Tone, "idle">;
   readonly children: ComponentChildren;
-  /** The action of a button below the text. */
+  /** Called when the user presses the button "Try again" below the text; without this function, there is no button. */
   readonly again?: (() => void) | undefined;
 }
 
-/** A message about the page, a card or a form. Screen readers read out a warning or an error when it appears. */
+/** A message about the page, a card or a form. Screen readers read a warning or an error out when it appears. */
 export function Notice({ tone, children, again }: NoticeProps) {
   return (
     <div class={`notice tone-${tone}`} {...(tone === "good" ? {} : { role: "alert" })}>

@@ -3,13 +3,14 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { failingCount } from "../failing-count";
 import { useStore } from "../store";
 
-/** Whether the next heading is the first since the browser loaded the dashboard. */
+/** Whether no page heading has been shown since the browser loaded the dashboard. */
 let isFirst = true;
 
 /**
- * The heading of a page. The heading sets the window's title, which begins with the number of failing workspaces. It also
- * gets the focus, so that screen readers start here. When the first heading appears, the user may already have moved the
- * focus, e.g. to the link that skips to the page. Then the focus stays.
+ * The heading of a page. The heading sets the window's title, which begins with the number of failing workspaces. The
+ * heading also gets the focus, so that screen readers start reading here. When the first heading appears, the user may
+ * already have moved the focus, e.g. to the link that skips to the page. In that case, the heading does not take the
+ * focus.
  */
 export function PageHeading({
   title,
@@ -18,7 +19,7 @@ export function PageHeading({
   children,
 }: {
   readonly title: string;
-  /** The words of the heading, if some parts of the title are isolated from the others. */
+  /** The content of the heading, if it differs from `title` in markup, e.g. because a name in it is isolated. */
   readonly shown?: ComponentChildren;
   /** The window's title, if it differs from the heading. */
   readonly windowTitle?: string;

@@ -14,7 +14,7 @@ export interface SecretCardProps {
    * scrolls to the card.
    */
   readonly comesUp?: boolean;
-  /** The button to continue with, if any. */
+  /** The button with which the user continues, if any. */
   readonly children?: ComponentChildren;
 }
 

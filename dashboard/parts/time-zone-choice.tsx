@@ -2,7 +2,7 @@ import { useStore } from "../store";
 import { localOffset, localZone, showTimesIn, timesIn } from "../time-zone";
 import { ActionButton } from "./action-button";
 
-/** Names the time zone of all times on the page, and switches between the browser's zone and UTC. */
+/** Shows the time zone of all times on the page, and lets the user switch between the browser's zone and UTC. */
 export function TimeZoneChoice() {
   const isUtc = useStore(timesIn) === "utc";
   const zone = localZone();

@@ -8,8 +8,8 @@ import type { FastifyInstance } from "fastify";
  */
 const MIN_BYTES = 1_000;
 /**
- * Maximum number of answers that are being compressed. Further answers are sent without compression, so that they need
- * neither more memory nor a thread of Node's thread pool.
+ * Maximum number of answers that are being compressed. Above this number, answers are sent uncompressed, so that they
+ * use neither more memory nor a thread of Node's thread pool.
  */
 const IN_PROGRESS_MAX = 2;
 const ACCEPTS_GZIP = /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
@@ -21,7 +21,7 @@ const compress = promisify(gzip);
  *
  * The length of a compressed answer can reveal a secret that is compressed together with a text that an attacker
  * chooses (BREACH). Only answers to other methods contain secrets (signing secrets and sign-in links), so these answers
- * are not compressed. In addition, a page of another site cannot send requests with the session, whose cookie is
+ * are not compressed. In addition, another site's page cannot send requests with the session cookie, which is
  * `SameSite=Strict`.
  */
 export function compressAnswers(app: FastifyInstance): void {

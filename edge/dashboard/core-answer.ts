@@ -25,7 +25,7 @@ export const CORE_TOO_OLD: ErrorAnswer = {
   retryAfterSeconds: 1,
 };
 
-/** Statuses of calls that core did not answer. */
+/** gRPC statuses of calls that core did not answer. */
 const OUT_OF_REACH: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,

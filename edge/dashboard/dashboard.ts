@@ -51,9 +51,9 @@ export interface DashboardOptions {
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>;
 
 const BODY_MAX_BYTES = 16_384;
-/** The bounds of open connections. A browser opens up to 6 connections. */
+/** The maximum number of open connections: in total, and from one address. A browser opens up to 6 connections. */
 const CONNECTIONS = { max: 1_000, share: 250 } as const;
-/** The maximum rate of 429 answers to one address, and the maximum number of answers that wait. */
+/** The maximum rate of 429 answers to one address, and the maximum number of 429 answers that wait to be sent. */
 const REFUSALS = { perSecond: 20, waitingMax: { inAll: 1_000, ofOne: 100 } } as const;
 
 /**
@@ -129,7 +129,7 @@ async function addApi(
 ): Promise<void> {
   guardApi(api, findRelease());
   addSessionRoutes(api, context);
-  /** The sessions of the requests in progress. */
+  /** The session of each request in progress. */
   const sessionOf = new WeakMap<FastifyRequest, Session>();
   const operatorOf: OperatorOf = (request) => context.core.as(sessionOf.get(request)?.token ?? "");
   const requireSession =
@@ -145,7 +145,8 @@ async function addApi(
     addStoredRoutes(signedIn, operatorOf);
     addSignatureRoute(signedIn, operatorOf);
   });
-  // An open page calls these routes by itself. The calls do not count as use, so an idle session still expires.
+  // An open page calls these routes without action by a person. The calls do not count as use of the session, so an
+  // idle session still expires.
   await api.register(async (signedIn) => {
     signedIn.addHook("onRequest", requireSession(currentSession));
     addHealthRoute(signedIn, operatorOf);

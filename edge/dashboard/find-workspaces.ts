@@ -24,12 +24,15 @@ export interface Wanted {
   readonly after: string;
 }
 
-/** Thrown when core runs an older release, which cannot list the workspaces with one state. */
+/** Thrown when core runs an older release, which cannot list the workspaces that are in a given state. */
 export class CoreTooOld extends Error {
   override readonly name = "CoreTooOld";
 }
 
-/** Returns a page of the workspaces, the most urgent states first, with the summaries and the counts. */
+/**
+ * Returns a page of workspaces, the most urgent states first, with their summaries and the number of workspaces in each
+ * state.
+ */
 export async function listWorkspaces(
   operator: Operator,
   wanted: Wanted,

@@ -11,8 +11,8 @@ import { toHealthShape, toWorkspaceShape } from "../../proto/json/workspace-json
 const AT_ONCE = 4;
 
 /**
- * Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. Only pages of
- * an older release that are still open call it.
+ * Adds `GET /health`, which returns workspaces with their health, by id. Deleted workspaces are left out. Only browser
+ * tabs that still show an older release's pages call this route.
  */
 export function addHealthRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Querystring: { ids: string } }>("/health", { schema: WORKSPACE_IDS }, async (request) => {

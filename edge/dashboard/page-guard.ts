@@ -21,7 +21,7 @@ const POLICY = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
-/** The policy of the API reference: Swagger UI sets `innerHTML`, and has icons in `data:` URLs. */
+/** The policy of the API reference: it permits that Swagger UI sets `innerHTML` and loads icons from `data:` URLs. */
 export const REFERENCE_POLICY = [...POLICY_OF_ALL, "img-src 'self' data:"].join("; ");
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -38,7 +38,7 @@ const HTTPS_FOR_A_YEAR = "max-age=31536000";
 
 /**
  * Returns a function that adds the security headers to an answer. If the demo's chat opens the dashboard, the chat and
- * the dashboard find each other's windows by their names. A browser permits this only without the opener policy.
+ * the dashboard find each other's windows by name. Browsers permit this only without a `Cross-Origin-Opener-Policy`.
  */
 export function secureHeaders({ isOpenedByChat }: { readonly isOpenedByChat: boolean }) {
   const policy = isOpenedByChat ? { "cross-origin-opener-policy": "unsafe-none" } : {};
@@ -60,8 +60,8 @@ const SAFE_METHODS: readonly string[] = ["GET", "HEAD"];
  */
 export const OWN_HEADER = "x-dashboard";
 /**
- * The value of `OWN_HEADER` in requests that are not caused by a person. These requests do not count as use of the
- * session.
+ * The value of `OWN_HEADER` in requests that a page makes without action by a person. These requests do not count as
+ * use of the session.
  */
 export const ASKED_BY_ITSELF = "by-itself";
 /**

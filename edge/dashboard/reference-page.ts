@@ -1,10 +1,10 @@
 import type { OpenApiDocument, Operation } from "../openapi/shape";
 
-/** What the built page contains in place of the parts that depend on the document. */
+/** Placeholders in the built page for the parts that depend on the OpenAPI document. */
 const TITLE = /<title>[^<]*<\/title>/;
 const TEXT = /<main id="docs"><\/main>/;
 const ESCAPED: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-/** Guides for readers who begin a bridge, with the words after each link. */
+/** Guides for readers who start to write a bridge, with the text that follows each link. */
 const GUIDES: readonly (readonly [href: string, title: string, more: string])[] = [
   ["/guides/events", "Event reference", ", with an example of each event"],
   ["/guides/bridge-kit", "The kit for bridges", " in TypeScript"],
@@ -15,7 +15,7 @@ const GUIDES: readonly (readonly [href: string, title: string, more: string])[] 
 
 /**
  * Returns the page of the API reference with the text that readers need first: how requests are signed, and a list of
- * all calls. The details of a call follow later, because the script that shows them is large.
+ * all calls. The page shows the details of each call only after its large script has loaded.
  *
  * @param page the built page
  * @throws Error when the page has no place for the text
@@ -58,7 +58,10 @@ function textOf({ info, servers, tags, paths, webhooks, components }: OpenApiDoc
   ].join("\n");
 }
 
-/** Returns the item of a call. Its link has the form of Swagger UI's links, so it opens the details of the call. */
+/**
+ * Returns the list item of a call. The item's link has the form of Swagger UI's links, so it opens the details of the
+ * call.
+ */
 function itemOf({
   operation: { operationId, summary },
   what,
@@ -74,7 +77,7 @@ function itemOf({
 
 const paragraph = (markdown: string): string => `<p>${inline(markdown)}</p>`;
 
-/** Returns the HTML of a text, whose only Markdown is code between backticks. */
+/** Returns the HTML of a text. The only Markdown in the text is code between backticks. */
 function inline(markdown: string): string {
   return escape(markdown).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }

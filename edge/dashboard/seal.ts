@@ -33,14 +33,14 @@ export function sealOf(kind: SealedName, secret: string): Seal | undefined {
   return { id: derive("id").toString("base64url"), key: derive("key") };
 }
 
-/** Encrypts a text. Each secret and each kind of entry has its own key, so core cannot exchange two entries. */
+/** Encrypts a text. Each secret and each kind of entry has its own key, so core cannot swap one entry for another. */
 export function seal({ key }: Seal, text: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce);
   return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts an entry. Returns undefined if `sealed` is not what `seal` returned for this secret. */
+/** Decrypts an entry. Returns undefined if `seal` did not create `sealed` with this key. */
 export function unseal({ key }: Seal, sealed: Uint8Array): string | undefined {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const nonce = sealed.subarray(0, NONCE_BYTES);

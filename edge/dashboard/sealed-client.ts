@@ -15,8 +15,8 @@ import { CORE_CHANNEL } from "./workspace-client";
 /** Milliseconds to wait for an answer. */
 const DEADLINE_MS = 5_000;
 /**
- * Maximum number of attempts of a call that a core does not know. Each attempt reaches the next core, so that a new edge
- * works as soon as one core has been upgraded.
+ * Maximum number of attempts to make a call that a core of an older release does not support. Each attempt goes to the
+ * next core, so a new edge works as soon as one core has been upgraded.
  */
 const ATTEMPTS_MAX = 4;
 
@@ -45,7 +45,7 @@ const KINDS = { session: SealedKind.SESSION, link: SealedKind.LINK } as const;
 
 /** Stores sessions and sign-in links in core. All functions reject with `SessionsUnavailable` if core is unavailable. */
 export interface SealedClient {
-  /** Returns undefined when the entries of other tokens leave no room. */
+  /** Stores an entry. Returns undefined when the entries of other tokens use up all the room. */
   put(
     kind: SealedName,
     id: string,
@@ -111,7 +111,7 @@ function unavailable({ code }: ServiceError): SessionsUnavailable | undefined {
     case status.UNAVAILABLE:
     case status.DEADLINE_EXCEEDED:
     case status.CANCELLED:
-    // Core rejects the edge's own token, which the edge logs. This says nothing about the person's session.
+    // Core rejects the edge's own token, which the edge logs. The person's session may still be valid.
     case status.UNAUTHENTICATED:
     case status.PERMISSION_DENIED:
       return new SessionsUnavailable(CORE_AWAY);

@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { Session } from "./session";
 
 /**
- * Milliseconds for which an edge uses a session without asking core again. So the requests of one page need one call to
- * core, and a sign-out at another edge has effect after at most this time.
+ * Milliseconds for which an edge uses a session without asking core again. So the requests of one page need only one
+ * call to core, and a sign-out at another edge takes effect within this time.
  */
 const FRESH_MS = 2_000;
-/** Maximum number of sessions that an edge remembers. Core is asked about further sessions each time. */
+/** Maximum number of sessions that an edge remembers. For any other session, the edge asks core at each request. */
 const REMEMBERED_MAX = 1_000;
 
 interface Remembered {
@@ -30,7 +30,7 @@ export class SessionMemory {
     return this.#remembered.has(key);
   }
 
-  /** Returns the controller of the session's signal `over`. */
+  /** Returns the controller that aborts the session's signal `over`. */
   endingOf(key: string): AbortController {
     return this.#remembered.get(key)?.ending ?? new AbortController();
   }
@@ -43,7 +43,10 @@ export class SessionMemory {
     this.#remembered.set(session.key, { session: Promise.resolve(session), readAtMs, usedAtMs, ending });
   }
 
-  /** Returns a session. Calls `read`, which asks core, unless a recent call had the same purpose. */
+  /**
+   * Returns a session. Calls `read`, which asks core, unless `read` was called for this session recently. If `isUse`,
+   * only a recent call that counted as use is sufficient.
+   */
   get(key: string, isUse: boolean, read: () => Promise<Session | undefined>): Promise<Session | undefined> {
     const known = this.#remembered.get(key);
     if (known === undefined) return read();

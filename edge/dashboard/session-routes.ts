@@ -24,7 +24,7 @@ export interface SessionContext {
   readonly demo: DemoChat | undefined;
 }
 
-/** The demo's chat, which links to the page of its workspace, and which that page links to. */
+/** The demo's chat. The chat and the page of its workspace link to each other. */
 export interface DemoChat {
   readonly workspaceId: string;
   /** URL of the chat's page, without a trailing slash. */
@@ -79,8 +79,8 @@ const SPENT_LINK: ErrorAnswer = {
 };
 
 /**
- * The answer when other tokens hold all sessions (1,000) or links (100). A new session or link can replace only
- * one of the same token.
+ * The answer when other tokens use all 1,000 sessions or all 100 links. A new session or link can replace only a
+ * session or link of the same token.
  */
 const NO_ROOM: ErrorAnswer = {
   status: 503,
@@ -94,8 +94,8 @@ function tooMany(what: string, wait: number): ErrorAnswer {
 }
 
 /**
- * Returns the token with its description if core accepts it as an operator's token. Otherwise returns an error answer:
- * `wrong` if the token is not an operator's token.
+ * Returns the token with its description if core accepts it as an operator's token. Otherwise, returns an error answer,
+ * which is `wrong` if the token is not an operator's token.
  */
 async function accept(
   { core, limit }: SessionContext,
@@ -134,8 +134,8 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
         ? accept(context, request, async () => token, WRONG_TOKEN)
         : accept(context, request, () => sessions.tokenOf(code), SPENT_LINK));
       if ("status" in accepted) return sendError(reply, accepted);
-      // A failed attempt does not use up a link, so only a successful attempt takes the code. Another request may have
-      // taken the code in the meantime.
+      // A failed attempt must not use up a link, so the code is taken only after the token was accepted. Another
+      // request may have taken the code in the meantime.
       if (code !== undefined && (await sessions.takeCode(code)) === undefined)
         return sendError(reply, SPENT_LINK);
       const begun = await sessions.begin(accepted.token, accepted.described);
@@ -183,7 +183,7 @@ export function addSessionRoutes(app: FastifyInstance, context: SessionContext):
 }
 
 /**
- * Returns the name and the scope of a session's token; undefined if core no longer accepts the token. They are read
+ * Returns the name and the scope of a session's token; undefined if core no longer accepts the token. Core is asked
  * again, because `CORE_TOKENS` may have changed since the sign-in.
  */
 async function describe({ core }: SessionContext, { token }: Session): Promise<SignedInToken | undefined> {
@@ -207,16 +207,16 @@ export function currentSession(
 }
 
 /**
- * Returns the session of a request. Unless the page made the request by itself, the request counts as a use of the
- * session.
+ * Returns the session of a request. The request counts as a use of the session, unless the page made the request
+ * without action by a person.
  */
 export function usedSession(request: FastifyRequest, context: SessionLookup): Promise<Session | undefined> {
   return lookUp(request, context, request.headers[OWN_HEADER] === ASKED_BY_ITSELF ? "find" : "use");
 }
 
 /**
- * Looks up the session of a request. Throws `SessionsUnavailable` if core is unavailable, or if the address has sent too
- * many invalid cookies: each of them costs a call to core.
+ * Looks up the session of a request. Throws `SessionsUnavailable` if core is unavailable, or if the address has sent
+ * too many cookies of unknown sessions, each of which costs a call to core.
  */
 async function lookUp(
   request: FastifyRequest,

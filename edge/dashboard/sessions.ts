@@ -9,7 +9,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 /** The encrypted text of a session or a link: the token, its name, and whether it is limited. */
 type Stored = readonly [token: string, tokenName: string, isLimited: boolean];
 
-/** @param store rejects with `SessionsUnavailable` while core is unavailable, and so do all functions */
+/** While core is unavailable, `store` and all returned functions that call it reject with `SessionsUnavailable`. */
 export function createSessions(store: SealedClient, now: () => number = Date.now) {
   const memory = new SessionMemory(now);
 
@@ -34,8 +34,9 @@ export function createSessions(store: SealedClient, now: () => number = Date.now
   return {
     ...createLinks(store),
     /**
-     * Creates a session. Returns the session with the secret for the browser's cookie. Above the maximum, the least
-     * recently used session of the same token ends. Returns undefined if the sessions of other tokens leave no room.
+     * Creates a session. Returns the session with the secret for the browser's cookie. If the maximum number of
+     * sessions is exceeded, the least recently used session of the same token ends. Returns undefined if other tokens'
+     * sessions use up all the room.
      */
     async begin(
       token: string,
@@ -70,8 +71,8 @@ export function createSessions(store: SealedClient, now: () => number = Date.now
 function createLinks(store: SealedClient) {
   return {
     /**
-     * Creates a code that can be exchanged for the token once. Above the maximum, the oldest code of the same token
-     * becomes invalid. Returns undefined if the codes of other tokens leave no room.
+     * Creates a code that can be exchanged for the token once. If the maximum number of codes is exceeded, the oldest
+     * code of the same token becomes invalid. Returns undefined if other tokens' codes use up all the room.
      */
     async makeCode(token: string, described: SignedInToken) {
       const put = await putNew(store, "link", token, described);
@@ -92,7 +93,7 @@ function createLinks(store: SealedClient) {
   };
 }
 
-/** Stores a new session or link. Returns undefined if the entries of other tokens leave no room. */
+/** Stores a new session or link. Returns undefined if other tokens' entries use up all the room. */
 async function putNew(
   store: SealedClient,
   kind: SealedName,

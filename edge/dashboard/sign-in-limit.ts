@@ -3,7 +3,7 @@ import { networkOf } from "../../runtime/limit-connections";
 
 export type SignInLimit = ReturnType<typeof createSignInLimit>;
 
-/** Maximum number of failed attempts of an address per minute. Attempts in progress count as failed. */
+/** Maximum number of failed sign-in attempts per minute from one address. Attempts in progress count as failed. */
 const FAILED_MAX = 10;
 /**
  * Maximum number of successful sign-ins and new sign-in links per minute, for an address and for the name of a token.
@@ -11,14 +11,14 @@ const FAILED_MAX = 10;
  */
 const ACCEPTED_MAX = 240;
 /**
- * Maximum number of requests of an address per minute whose cookie is not the secret of a session. Each of these requests
- * needs a call to core.
+ * Maximum number of requests per minute from one address whose cookie does not belong to a session. Each of these
+ * requests needs a call to core.
  */
 const UNKNOWN_MAX = 120;
 const WINDOW_MS = 60_000;
 /**
- * Maximum number of addresses whose attempts are counted, and of token names. Above this maximum, the count of the
- * least recently seen address or name is dropped, so this address or name can make more attempts.
+ * Maximum number of addresses or token names in each table of counts. Above this maximum, the least recently seen entry
+ * is dropped, so its address or token name can make more attempts.
  */
 const PLACES_MAX = 10_000;
 
@@ -34,9 +34,9 @@ export function createSignInLimit(now: () => number = Date.now) {
     /** Counts an attempt as failed. Returns the seconds to wait when the limit is exceeded; undefined otherwise. */
     refuse: (address: string): number | undefined => failed.add(networkOf(address)),
     /**
-     * Counts an attempt with a correct token as accepted, and no longer as failed. The other failed attempts of the
-     * address stay counted, so a correct token does not allow further guesses. When a limit of accepted attempts is
-     * exceeded, returns the seconds to wait, and the attempt still counts as failed.
+     * Counts an attempt with a correct token as accepted, and no longer as failed. Earlier failed attempts of the
+     * address stay counted, so a correct token does not allow further guesses. If there are too many accepted attempts,
+     * returns the seconds to wait, and the attempt still counts as failed.
      */
     accept(address: string, tokenName: string): number | undefined {
       const place = networkOf(address);
@@ -78,7 +78,7 @@ function createCounts(max: number, now: () => number) {
       kept.count += 1;
       return kept.count > max ? waitFor(kept.until) : undefined;
     },
-    /** Undoes one `add`. */
+    /** Undoes one call of `add`. */
     takeBack(key: string): void {
       const kept = counts.get(key);
       if (kept !== undefined && kept.count > 0) kept.count -= 1;

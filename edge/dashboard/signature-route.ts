@@ -25,7 +25,7 @@ interface CheckRoute {
   readonly Body: { readonly part: "body" | "query"; readonly text: string; readonly header: string };
 }
 
-/** Adds `POST /workspaces/:id/check-signature`, which changes nothing. */
+/** Adds `POST /workspaces/:id/check-signature`, which checks a signature and stores nothing. */
 export function addSignatureRoute(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.post<CheckRoute>(
     "/workspaces/:id/check-signature",

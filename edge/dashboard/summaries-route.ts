@@ -19,8 +19,8 @@ export const WORKSPACE_IDS = {
 } as const;
 
 /**
- * Adds `GET /summaries` and `GET /counts`. The first returns the workspaces that a list shows, and the second the number
- * of workspaces in each state (null if core runs an older release).
+ * Adds `GET /summaries` and `GET /counts`. `/summaries` returns the workspaces that a list shows. `/counts` returns the
+ * number of workspaces in each state, or null if core runs an older release.
  */
 export function addSummariesRoutes(app: FastifyInstance, operatorOf: OperatorOf): void {
   app.get<{ Querystring: { ids: string } }>(
@@ -54,7 +54,7 @@ async function readSummaries(
       ]),
     );
   } catch (error) {
-    // A core of an older release has no summaries, so the list keeps the workspaces that it shows.
+    // A core of an older release returns no summaries, so the list keeps showing its current data.
     if (!isServiceError(error) || error.code !== status.UNIMPLEMENTED) throw error;
     return {};
   }

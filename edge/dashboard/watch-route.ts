@@ -26,7 +26,7 @@ export interface WatchContext {
   report(where: string, error: unknown): void;
 }
 
-/** Maximum number of open watches on an edge, of one session, and of all sessions with one token. */
+/** Maximum number of open watches: in total on this edge, for one session, and for all sessions with one token. */
 const WATCHES_MAX = { all: 200, session: 20, token: 100, limitedToken: 40 } as const;
 const TOO_MANY = {
   all: "Too many pages are watching workspaces.",
@@ -43,7 +43,7 @@ const BEAT_EVERY_MS = 2_000;
 const SILENT_AFTER_MS = 3_000;
 /** Milliseconds after which the browser reconnects a broken stream. */
 const COME_BACK_AFTER_MS = 2_000;
-/** Maximum unread bytes of a stream. A browser with more unread bytes is considered stuck, and is disconnected. */
+/** Maximum unread bytes of a stream. The edge disconnects a browser that leaves more bytes unread. */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
 /**
@@ -52,9 +52,9 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
  * answers, or `unavailable` if core does not.
  *
  * When core disconnects, the route sends `unavailable` immediately. When core or its connection hangs, the route sends
- * `unavailable` after `SILENT_AFTER_MS`. When core is available again, the first event is `health` or `available`. The
- * front end then reads everything again, because missed deliveries are not repeated. When the stream ends, the browser
- * reopens it.
+ * `unavailable` after `SILENT_AFTER_MS`. When core is available again, the first event is `health` or `available`.
+ * After that event, the front end reloads all data, because missed deliveries are not sent again. When the stream ends,
+ * the browser reopens it.
  */
 export function addWatchRoute(app: FastifyInstance, context: WatchContext): void {
   const shares = createShares(WATCHES_MAX);
@@ -96,7 +96,7 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
  *    │        the stream ends       │  └──── silence ───┘ │
  *    └──────────────────────────────┴─────────────────────┘
  *
- * When the connection of the page closes, the watch cancels its stream, and opens no other.
+ * When the page's connection closes, the watch cancels its stream from core, and does not open another.
  */
 class Watch {
   /** The server-sent events. */
@@ -184,7 +184,7 @@ class Watch {
 
   /**
    * Records that a message from core has arrived. Returns false for the first message of a stream, and for the first
-   * message after a silence.
+   * message after core was silent.
    */
   #hear(changes: Changes): boolean {
     if (this.#state.is === "heard") {

@@ -4,14 +4,14 @@ import { WorkspaceServiceClient, type WatchWorkspaceResponse } from "../../proto
 import { bearer, callUnary, createGrpcClient, type UnaryMethod } from "../../runtime/core-channel";
 import type { Certificates } from "../../runtime/certificates";
 
-/** Milliseconds to wait for an answer: longer than a test event, which can take 5 seconds. */
+/** Milliseconds to wait for an answer: longer than 5 seconds, because a test event can take that long. */
 const DEADLINE_MS = 10_000;
 /** Milliseconds to wait for the result of a test operator event: up to 20 s in a queue, and up to 10 s for the receiver. */
 export const OPERATOR_TEST_MS = 32_000;
 /** Maximum bytes of an answer: enough for 1,000 workspaces with all fields at their maximum length. */
 const MESSAGE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** The options of the channels to core. */
+/** The options of the gRPC channels to core. */
 export const CORE_CHANNEL = {
   "grpc.max_receive_message_length": MESSAGE_MAX_BYTES,
   "grpc.initial_reconnect_backoff_ms": 100,

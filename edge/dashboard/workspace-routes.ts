@@ -76,7 +76,7 @@ export function addWorkspaceRoutes(app: FastifyInstance, operatorOf: OperatorOf)
     },
   );
 
-  // The body must contain the workspace's name, so that an operator does not delete the wrong workspace by mistake.
+  // The body must contain the workspace's name, so that an operator cannot delete the wrong workspace by mistake.
   app.delete<Of<{ name: string }>>("/workspaces/:id", texts(["name"]), async (request, reply) => {
     const { call, methods } = operatorOf(request);
     const { workspace } = await view(request, request.params.id);

@@ -28,23 +28,27 @@ export interface CoreClientOptions extends CoreConnection {
   readonly renewEveryMs?: number;
 }
 
-/** Number of lanes that are kept open. The gRPC channel connects each new lane to a different core, in turn. */
+/** Number of lanes that are kept open. The gRPC channel assigns new lanes to the cores in turn. */
 const LANES = 4;
 const MB = 1_048_576;
 /**
- * Bounds of the pending calls and of their bytes. An address that sends 500 requests per second reaches its share only
- * when each call takes 3 seconds, which is core's own timeout. The share of an address is smaller than the share of a
- * workspace: the edge cannot check signatures, so anybody can send requests that name somebody else's workspace.
+ * Maximum number of pending calls, and maximum total of their bytes. An address that sends 500 requests per second
+ * reaches its share only when each call takes 3 seconds, which is core's own timeout. The share of an address is
+ * smaller than the share of a workspace: the edge cannot check signatures, so anybody can send requests that name
+ * somebody else's workspace.
  */
 const IN_PROGRESS_MAX = { all: 4_096, workspace: 2_048, address: 1_536 } as const;
 const BYTES_UNDER_WAY_MAX = { all: 64 * MB, workspace: 32 * MB, address: 24 * MB } as const;
 
-/** Milliseconds to wait for an answer. Core's own timeouts are shorter, so that core can still answer with an error. */
+/**
+ * Milliseconds to wait for an answer. Core's own timeouts are shorter, so core can answer with an error before this
+ * deadline.
+ */
 const DEADLINE_MS = 5_000;
-/** At 500 polls per second, ten polls share a message, and the service takes half the processor time. */
+/** At 500 polls per second, ten polls share a message, which halves the service's processor time. */
 const POLLS_EVERY_MS = 20;
 const PROBE_WITHIN_MS = 1_000;
-/** Milliseconds to wait for the reason for a failed connection. */
+/** Milliseconds to wait until gRPC reports why a connection failed. */
 const REASON_WITHIN_MS = 200;
 /** The default of `renewEveryMs`. A renewal costs one lookup of core's name, and one connection to each core. */
 const RENEW_EVERY_MS = 30_000;
@@ -66,8 +70,8 @@ const CHANNEL_OPTIONS = {
   "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // When a core closes its connection, the gRPC client looks up core's name again, but at most this often.
   "grpc.dns_min_time_between_resolutions_ms": 1_000,
-  // A renewed client opens connections of its own, because a load balancer in front of core distributes connections,
-  // not calls.
+  // A renewed client opens new connections, because a load balancer in front of core distributes connections, not
+  // calls.
   "grpc.use_local_subchannel_pool": 1,
 };
 
@@ -98,7 +102,7 @@ export function createCoreClient({
     bytesMax: BYTES_UNDER_WAY_MAX,
     deadlineMs: DEADLINE_MS,
     pollsEveryMs: POLLS_EVERY_MS,
-    // If there are two tokens, `own` tries the other, and logs when core rejects both.
+    // If there are two tokens, `own` tries the other token, and logs when core rejects both tokens.
     onRefused: (why) => (own.hasOther ? undefined : onRefused(why)),
   });
 
@@ -119,7 +123,7 @@ export function createCoreClient({
         throw new Error("core answered a poll call with an answer of a different kind");
       return answer.value;
     },
-    /** Rejects when core does not answer, or is of an older release that does not know the call. */
+    /** Rejects when core does not answer, or when core runs an older release that does not support the call. */
     async reportRefusals(request: ReportRefusalsRequest): Promise<void> {
       const client = renewed.current;
       await own.call((metadata) => callUnary(client, client.reportRefusals, request, metadata, DEADLINE_MS));
@@ -176,8 +180,8 @@ async function failAfter(ms: number): Promise<never> {
 const UTF8_BYTES_MAX = 2;
 
 /**
- * Returns the maximum bytes of a request's workspace id and signature. The edge counts both, because a sender can make
- * either of them long.
+ * Returns the maximum bytes of a request's workspace id and signature. Both count toward the limits, because a sender
+ * can make either of them long.
  */
 function headBytes({ workspaceId, signature = "" }: Pick<PollRequest, "workspaceId" | "signature">): number {
   return UTF8_BYTES_MAX * (workspaceId.length + signature.length);

@@ -1,4 +1,4 @@
-/** Core is unavailable, or its answer was lost. It is unknown whether the call took effect. */
+/** Core is unavailable, or its answer was lost. The call may still have taken effect. */
 export class CoreUnavailable extends Error {
   override readonly name = "CoreUnavailable";
 }

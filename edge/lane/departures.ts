@@ -1,15 +1,15 @@
 import type { Call } from "./lane";
 
-/** Maximum number of addresses that are remembered in a period. Polls from further addresses wait. */
+/** Maximum number of addresses that are remembered per period. Polls from further addresses wait. */
 const ADDRESSES_MAX = 4_096;
 
 /**
  * Decides when the unsent calls are sent. A posted event waits only until the end of the turn of the event loop. A poll
- * waits until `pollsEveryMs` after the last departure, so that the polls of many bridges share a message, its call to
- * Redis and the message with their answers.
+ * waits until `pollsEveryMs` after the last departure, so that the polls of many bridges share one message to core, one
+ * call to Redis and one message with the answers.
  *
- * A poll does not wait if its address polled just before: a bridge that catches up page by page, or that polls many
- * workspaces in turn, sends each poll after the answer to the one before.
+ * A poll does not wait if its address has just polled. A bridge that fetches page after page, or polls many workspaces
+ * in turn, sends each poll only after the previous answer, so each wait would slow it down.
  */
 export class Departures {
   readonly #depart: () => void;
@@ -19,7 +19,7 @@ export class Departures {
   /** Runs while polls wait. */
   #timer: NodeJS.Timeout | undefined;
   #departsSoon = false;
-  /** The addresses that have polled since `#since`, and those that polled in the period before. */
+  /** The addresses that have polled since `#since`, and the addresses that polled in the previous period. */
   #recent = new Set<string>();
   #before = new Set<string>();
   #since = -Infinity;
@@ -30,7 +30,7 @@ export class Departures {
     this.#pollsEveryMs = pollsEveryMs;
   }
 
-  /** Must be called for each new call. */
+  /** Schedules the departure of a new call. Must be called for every call. */
   add({ $case, value: { sourceAddress } }: Call): void {
     const now = performance.now();
     const mayWait = $case === "poll" && !this.#polledBefore(sourceAddress, now);
@@ -48,9 +48,9 @@ export class Departures {
     clearTimeout(this.#timer);
   }
 
-  /** Notes a poll. Returns whether its address has polled in this period or the one before. */
+  /** Notes a poll. Returns whether its address has already polled in this period or in the previous one. */
   #polledBefore(address: string, now: number): boolean {
-    // Twice the wait, because the poll before may have waited too.
+    // Twice the maximum wait, because the previous poll may have waited too.
     const periodMs = 2 * this.#pollsEveryMs;
     if (now - this.#since >= periodMs) {
       this.#before = now - this.#since < 2 * periodMs ? this.#recent : new Set();

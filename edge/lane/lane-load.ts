@@ -8,7 +8,7 @@ export function createLaneLoad() {
     /** Number of lanes that are open, and number of lanes opened so far. */
     open: 0,
     opened: 0,
-    /** Number of calls in progress, and their bytes. */
+    /** Number of calls in progress, and the total of their bytes. */
     calls: 0,
     bytes: 0,
     failures: { full: 0, "no-connection": 0, broken: 0, late: 0, "store-away": 0, "core-fault": 0 },

@@ -1,13 +1,14 @@
 import { Lane, type LaneContext } from "./lane";
 
 /**
- * Milliseconds between attempts to replace a lane. The pause limits the attempts while no other core accepts lanes. A
- * core that stops keeps its streams open for longer than this pause.
+ * Milliseconds between attempts to replace a lane. The pause limits the number of attempts while no other core accepts
+ * lanes. A stopping core keeps its streams open for longer than this pause.
  */
 const RETRY_MS = 50;
 
 /**
- * Replaces lanes with successors. Until its successor takes over, a lane works as before: it can also break and reopen.
+ * Replaces lanes with successors. Until its successor takes over, a lane works as before: it can also break and be
+ * reopened.
  *
  *                                ┌─────────────────────┐ the stream ends
  *                                ▼                     │
@@ -34,8 +35,8 @@ export class LaneRenewal {
   }
 
   /**
-   * Replaces a lane as soon as core has accepted the stream of a successor. Until then, the old lane gets the calls: if
-   * a core closes its connection, calls on a stream that the core has not accepted yet may be lost.
+   * Replaces a lane as soon as core has accepted the stream of a successor. Until then, the old lane gets the calls,
+   * because calls on a stream that no core has accepted yet may be lost if the core closes its connection.
    */
   async replace(lane: Lane): Promise<void> {
     if (!lane.hasStream || this.#successors.has(lane) || !this.#lanes.includes(lane)) return;

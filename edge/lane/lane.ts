@@ -28,7 +28,7 @@ export interface LaneContext {
   onClosing(lane: Lane): void;
 }
 
-/** The workspace and the address for whose shares a call counts. */
+/** The workspace and the address whose shares include a call. */
 export interface CallOwners {
   readonly workspace: string;
   readonly address: string;
@@ -51,7 +51,7 @@ const NEXT: Readonly<Record<State["is"], readonly State["is"][]>> = {
 
 /** A call without an answer. */
 export interface PendingCall {
-  /** `bytes` count for the owners until the call has ended. */
+  /** `bytes` count toward the shares of `owners` until the call has ended. */
   readonly owners: CallOwners;
   readonly bytes: number;
   /** A value of `performance.now()`. */
@@ -70,7 +70,7 @@ const REOPEN_MIN_MS = 50;
 const REOPEN_MAX_MS = 1_000;
 
 /**
- * A slot for one stream to core, with the calls that the stream carries. The states of a lane:
+ * A slot for one stream to core at a time, with the calls that the stream carries. The states of a lane:
  *
  *         a call               core accepts the stream
  *   idle ────────▶ opening ──────────────────────────────▶ open
@@ -113,7 +113,7 @@ export class Lane {
 
   /**
    * Sends calls to core in one message, and opens a stream if necessary. A call without an answer is rejected with
-   * `CoreUnavailable`. No call may have an earlier deadline than a call that was sent before.
+   * `CoreUnavailable`. Callers must pass the calls in the order of their deadlines.
    */
   send(calls: readonly UnsentCall[]): void {
     const numbered = calls.map(({ pending, call, traceparent }) => ({
@@ -202,7 +202,7 @@ export class Lane {
     call.reject(error);
   }
 
-  /** Ends a call that is no longer pending. */
+  /** Releases a call that is no longer pending. */
   #end({ owners, bytes }: PendingCall): void {
     this.#context.onEnded(owners, bytes);
     if (this.#state.is === "retired" && this.#pending.size === 0) this.#state.stream.end();
@@ -225,8 +225,8 @@ export class Lane {
 }
 
 /**
- * Calls `listener` when the stream has failed, ended or closed; up to three times. Core or a proxy can also end a stream
- * without an error.
+ * Calls `listener` when the stream has failed, ended or closed. `listener` can be called up to three times. Core or a
+ * proxy can also end a stream without an error.
  */
 function whenOver(stream: LaneStream, listener: () => void): void {
   for (const event of ["error", "end", "close"]) stream.once(event, listener);

@@ -26,7 +26,7 @@ export interface LanesOptions {
   readonly inProgressMax: LanesMax;
   readonly bytesMax: LanesMax;
   readonly deadlineMs: number;
-  /** How long a poll may wait after the last message, so that polls share a message. */
+  /** Milliseconds that a poll may wait after the last message was sent, so that polls share a message. */
   readonly pollsEveryMs: number;
   /**
    * Called with core's message when core rejects the token. Later rejections are ignored until core accepts a lane.
@@ -46,16 +46,16 @@ const MESSAGE_BYTES = 1_048_576;
 
 /**
  * Carries calls to core over a few long-lived streams (multiplexing). The calls of one turn of the event loop travel
- * together on one lane, with the polls that have waited since earlier turns (see `Departures`). The next calls travel on
- * the next lane. So every core gets a share of the calls.
+ * together on one lane, with the polls that have waited since earlier turns (see `Departures`). The calls of
+ * the next message travel on the next lane, so every core gets a share of the calls.
  *
- * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the turn. A
- * message that is written only at the end of a turn is sent after the next turn. By then, a busy edge has read a
- * hundred more requests, while core was idle.
+ * In a turn with many calls, each full message is written immediately, so HTTP/2 sends it at the end of the same turn.
+ * HTTP/2 sends a message that is written at the end of a turn only after the next turn. In that time, a busy edge reads
+ * a hundred more requests while core is idle.
  *
  * When a lane breaks, the calls that it has sent are rejected immediately: their answers are lost, and their outcome is
- * unknown. The lane is reopened after a pause. Calls that wait for their message belong to no lane yet, so they travel on
- * another lane if one is usable.
+ * unknown. The lane is reopened after a pause. Unsent calls are not assigned to a lane yet, so they travel on another
+ * lane if one is usable.
  *
  * Before a core stops, it announces the stop. The edge then replaces the lanes to this core, so no call is lost.
  */
@@ -68,11 +68,11 @@ export class Lanes {
   readonly #deadlines: NodeJS.Timeout;
   readonly #departures: Departures;
   readonly #deadlineMs: number;
-  /** The calls of the next message, and their bytes. */
+  /** The calls of the next message, and the total of their bytes. */
   #unsent: UnsentCall[] = [];
   #unsentBytes = 0;
   #next = 0;
-  /** Whether core has rejected the token, and has not accepted a lane since. */
+  /** Whether core has rejected the token, and has accepted no lane since then. */
   #isRefused = false;
   #isClosed = false;
 
@@ -136,7 +136,7 @@ export class Lanes {
       : new CoreUnavailable("no lane to core");
   }
 
-  /** Replaces all streams with new streams, without losing a call. */
+  /** Replaces all streams with new streams. No call is lost. */
   renew(): void {
     for (const lane of this.#lanes) void this.#renewal.replace(lane);
   }
@@ -178,7 +178,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** Reserves room for a call until it has ended. Returns false when there is no room. */
+  /** Reserves room for a call until the call ends. Returns false when there is no room. */
   #reserve(owners: CallOwners, bytes: number): boolean {
     if (this.#calls.take(owners) !== undefined) return false;
     if (this.#bodies.take(owners, bytes) !== undefined) {

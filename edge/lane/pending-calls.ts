@@ -1,4 +1,4 @@
-/** The numbers of calls are `uint32` in the lane's messages, and start again from 0 after the highest. */
+/** Call numbers are `uint32` in the lane's messages. After the highest number, they start again from 0. */
 const NUMBERS = 2 ** 32;
 const INITIAL_LENGTH = 64;
 
@@ -6,13 +6,14 @@ const INITIAL_LENGTH = 64;
  * The unanswered calls of a lane, by their numbers, in the order in which they were added. Adding and taking a call takes
  * constant time.
  *
- * The calls are in a ring buffer, because consecutive calls have consecutive numbers. A `Map` would need a new table
- * every few hundred calls, and its old tables would keep answered calls in memory until a full garbage collection. The
- * ring grows until it holds all numbers from the oldest to the newest unanswered call; the deadline limits this.
+ * The calls are in a ring buffer, because consecutive calls have consecutive numbers. A `Map` would allocate a new
+ * table every few hundred calls, and its old tables would keep answered calls in memory until a full garbage
+ * collection. The ring grows until it has a slot for every number from the oldest to the newest unanswered call. The
+ * deadline of calls limits this range.
  */
 export class PendingCalls<Call> {
   #ring: (Call | undefined)[] = Array.from({ length: INITIAL_LENGTH }, () => undefined);
-  /** Number of the oldest call, counted from the lane's first call; equal to `#next` if there is none. */
+  /** Number of the oldest unanswered call, counted from the lane's first call; equal to `#next` if there is none. */
   #first: number;
   /** Number of the next call. */
   #next: number;

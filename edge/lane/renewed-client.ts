@@ -15,15 +15,15 @@ export interface RenewedClientOptions<C extends Client> {
 
 const CONNECT_WITHIN_MS = 5_000;
 /**
- * Milliseconds that a new client gets to connect to the other addresses, after it has connected to the first address.
+ * Milliseconds that a new client may take to connect to the other addresses after it has connected to the first one.
  */
 const FURTHER_WITHIN_MS = 1_000;
 
 /**
- * Holds a gRPC client, and regularly replaces it with a new client. A gRPC client looks up a name again only when one
- * of its connections closes. So without renewal, a new core would get no streams while the other cores keep running. A
- * new client looks up the name, and connects to all addresses. If a new client cannot connect, e.g. because name
- * servers do not answer, the current client remains in use.
+ * Holds a gRPC client, and regularly replaces it with a new client. A gRPC client looks up core's name again only when
+ * one of its connections closes. So without renewal, a newly started core would get no streams while the other cores
+ * keep running. A new client looks up the name, and connects to all addresses. If a new client cannot connect, e.g.
+ * because name servers do not answer, the current client remains in use.
  */
 export function createRenewedClient<C extends Client>({
   create,

@@ -30,10 +30,10 @@ export const ERROR_BODY: Schema = {
   required: ["statusCode", "message"],
 };
 
-/** A bridge cannot distinguish SECRET_UNREADABLE from any other outage. */
+/** The document omits SECRET_UNREADABLE, because a bridge cannot distinguish it from any other outage. */
 type Reason = Exclude<Refusal, Refusal.UNSPECIFIED | Refusal.SECRET_UNREADABLE>;
 
-/** A description of the reason for each of core's refusals. */
+/** Describes the reason for each of core's refusals. */
 const REFUSAL_WORDS: Readonly<Record<Reason, string>> = {
   [Refusal.ADDRESS_LIMIT]: `more than ${ADDRESS_REQUESTS_PER_SECOND} requests a second from the sending address, or ${NETWORK_REQUESTS_PER_SECOND} from its IPv6 network (/64)`,
   [Refusal.UNKNOWN_WORKSPACE]:

@@ -118,7 +118,7 @@ function eventSchema(type: InboundType): Schema {
 function toSchema(own: OwnSchema | undefined): Schema {
   if (own === undefined) throw new Error("the schema of inbound events lacks a field that is documented");
   const { wellFormed, if: condition, then, else: otherwise, properties, not, anyOf, ...rest } = own;
-  // The condition distinguishes objects from strings. A value of any other type matches neither schema.
+  // The schema's `if` distinguishes objects from strings. A value of any other type matches neither schema.
   if (condition !== undefined) return { oneOf: [toSchema(otherwise), toSchema(then)] };
   return {
     ...rest,

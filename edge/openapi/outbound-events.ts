@@ -12,9 +12,9 @@ export interface OutboundEvent {
   /** Name of the schema. */
   readonly name: string;
   readonly summary: string;
-  /** When the service sends the event. */
+  /** A sentence that says when the service sends the event. */
   readonly sent: string;
-  /** What a bridge does with the event. */
+  /** Instructions for bridges that receive the event. */
   readonly handling: string;
   /** Whether the service retries a failed push of the event. */
   readonly retries: string;

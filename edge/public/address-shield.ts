@@ -18,8 +18,8 @@ function waitMs(sentAt: number, now: number): number {
 }
 
 /**
- * For one address, the times at which the edge sent the last admitted requests to core, in the order of core's answers.
- * In a full ring, the time at index `at` belongs to the request that core answered first.
+ * For one address, the times at which the edge sent its most recent admitted requests to core, in the order of core's
+ * answers. In a full ring, the time at index `at` belongs to the request that core answered earliest.
  */
 interface Ring {
   readonly times: number[];
@@ -32,11 +32,11 @@ interface Ring {
  * together (`limiters.lua`). Only the limit of an IPv6 /64 network is counted by each edge alone. All times are values
  * of `performance.now()`.
  *
- * The shield knows which requests this edge sent, and core admitted, in the last second. The shield refuses a request
+ * The shield knows which requests this edge sent in the last second and core admitted. The shield refuses a request
  * only if the admitted requests from the same address have reached the limit. The shield also refuses requests from an
- * IPv6 /64 network that sends NETWORK_REQUESTS_PER_SECOND to this edge. Core decides on all other requests. If there
- * are too many addresses, the shield drops the rings of some addresses. Core then gets more calls, but does not admit
- * more requests.
+ * IPv6 /64 network that has already sent NETWORK_REQUESTS_PER_SECOND requests to this edge in the current second. Core
+ * decides on all other requests. If there are too many addresses, the shield drops the rings of some addresses. Core
+ * then gets more calls, but does not admit more requests.
  */
 export function createAddressShield() {
   const rings = new LRUCache<string, Ring>({ max: ADDRESSES_MAX });
@@ -63,7 +63,7 @@ export function createAddressShield() {
     const ring = rings.get(address);
     if (ring === undefined || ring.times.length < ADDRESS_REQUESTS_PER_SECOND) return undefined;
     if (waitMs(ring.times[ring.at] ?? 0, now) <= 0) return undefined;
-    // The times are in the order of the answers, so the time at `at` is not always the earliest.
+    // The times are in the order of core's answers, so the time at index `at` is not always the earliest.
     const oldestWaitMs = waitMs(Math.min(...ring.times), now);
     return oldestWaitMs <= 0 ? undefined : Math.ceil(oldestWaitMs / SECOND_MS);
   }
@@ -73,7 +73,7 @@ export function createAddressShield() {
     get refusals() {
       return refusals;
     },
-    /** Returns the seconds until the address may retry; undefined when core must decide. */
+    /** Returns the seconds until the address may retry; undefined if the shield does not refuse the request. */
     refuse(address: string, now: number): number | undefined {
       const waitSeconds =
         secondsUntilAdmitted(address, now) ?? (isOfFullNetwork(address, now) ? 1 : undefined);

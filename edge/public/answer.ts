@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { errorBody, type ErrorAnswer } from "./error-body";
 
 /**
- * Sends an answer. Throws when a header is invalid; then nothing has been sent.
+ * Sends an answer. If a header is invalid, throws and sends nothing.
  * @param headers alternating names and values, with the Content-Length
  */
 export function answer(

@@ -6,14 +6,17 @@ import type { Exchange, Hooks } from "./hooks";
 import { canonicalAddress } from "./source-address";
 
 /**
- * The edge replaces the Content-Type of every request with this type. Fastify caches the parser of a named type; with a
+ * The edge replaces the Content-Type of every request with this type. Fastify caches the parser of a named type. With a
  * parser for "*", Fastify would parse the Content-Type header of every request.
  */
 const ANY_TYPE = "application/octet-stream";
 
 type HooksRequest = FastifyRequest<{ Params: { workspaceId: string } }>;
 
-/** Adds the two endpoints of the public contract. `answerUsualRequests` answers most of their requests earlier. */
+/**
+ * Adds the two endpoints of the public contract. `answerUsualRequests` answers most requests to these endpoints before
+ * they reach Fastify.
+ */
 export function addHooks(app: FastifyInstance, hooks: Hooks): void {
   readBodiesAsBytes(app);
 
@@ -38,7 +41,10 @@ export function addHooks(app: FastifyInstance, hooks: Hooks): void {
   });
 }
 
-/** Makes the app read each body as bytes, whatever its Content-Type or Content-Encoding says: nothing is decompressed (gzip). */
+/**
+ * Makes the app read each body as bytes, whatever its Content-Type or Content-Encoding: a gzip body is not
+ * decompressed.
+ */
 function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

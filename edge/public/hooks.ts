@@ -85,7 +85,7 @@ export class Hooks {
     }
   }
 
-  /** Reports a POST that is refused without calling core. */
+  /** Reports a POST that the edge refuses without calling core. */
   reportRefusal(
     { workspaceId, sourceAddress }: Exchange,
     reason: EdgeRefusal,
@@ -134,7 +134,7 @@ export class Hooks {
   #sendPage({ response, sourceAddress }: Exchange, page: SignedPage, span: Span | undefined): void {
     const { body, workspaceId, signature } = page;
     // The promises of this request can already be in V8's old generation, where they stay until a full garbage collection.
-    // They must not keep the bytes of the page in memory for so long.
+    // The promises must not keep the bytes of the page in memory until then.
     page.body = NO_BYTES;
     const hasRoom = this.#options.unsent.add(response, body.length, { workspaceId, address: sourceAddress });
     if (span) endSpan(span, POLL, workspaceId, hasRoom ? 200 : UNAVAILABLE.status);

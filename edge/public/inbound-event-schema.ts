@@ -8,9 +8,8 @@ import {
 } from "../../contract/numbers";
 
 /**
- * The contract's `InboundEvent` as JSON Schema, one schema for each type. Properties
- * are in the order of the contract's field table, because the search for the first
- * fault uses this order. Lengths are in code points.
+ * The contract's `InboundEvent` as JSON Schema, one schema for each type. The properties are in the order of the
+ * contract's field table, because the edge searches for the first fault in this order. Lengths are in code points.
  */
 
 /** A string without lone surrogates, which are not Unicode text and cannot be stored unchanged. */
@@ -32,7 +31,7 @@ const channelObject = (id: object) => ({
   required: ["id"],
   additionalProperties: false,
 });
-/** A channel: its bare id, or an object with its id. */
+/** A channel: either its id, or an object that contains the id. */
 const channel = (id: object) => ({
   if: { type: "object" },
   then: channelObject(id),
@@ -77,7 +76,7 @@ export const INBOUND_EVENT_SCHEMAS = {
   }),
 } as const satisfies Readonly<Record<InboundType, object>>;
 
-/** An inbound event that its schema accepts. */
+/** An inbound event that has passed validation against its schema. */
 export type InboundEventBody = {
   readonly id?: string;
   readonly channel: string | { readonly id: string; readonly name?: string | null };

@@ -4,7 +4,10 @@ const GZIP_START = 0x1f;
 const GZIP_NEXT = 0x8b;
 const BOM_BYTES = [0xef, 0xbb, 0xbf];
 
-/** Returns why a body is not JSON, for the developer of a bridge. The text never contains a part of the body. */
+/**
+ * Returns a text that explains to the developer of a bridge why a body is not JSON. The text never contains a part of
+ * the body.
+ */
 export function jsonFault(body: Uint8Array): string {
   if (body.length === 0) return "the body is empty";
   if (body[0] === GZIP_START && body[1] === GZIP_NEXT)

@@ -16,16 +16,19 @@ export interface PublicListenerOptions {
   onUnreadable?(status: number): void;
   /** Milliseconds after which a connection is closed if the client does not read any of the answer. */
   readonly stalledMs?: number;
-  /** Whether the edge will stop soon. If so, each connection is closed after its next answer. */
+  /** Whether the edge is about to stop. If so, the edge closes each connection after its next answer. */
   isDraining?(): boolean;
   /** Is called with errors that are bugs. */
   report(where: string, error: unknown): void;
 }
 
 const KEEP_ALIVE_MS = 65_000;
-/** The default of `stalledMs`. This timeout also covers answers that are too small for `UnsentPages` to count. */
+/** The default of `stalledMs`. This timeout also applies to answers that are too small for `UnsentPages` to count. */
 const STALLED_MS = 60_000;
-/** Maximum bytes of an oversized body that are read and discarded, so that the sender gets the answer, not a reset. */
+/**
+ * Maximum bytes of an oversized body that the edge reads and discards, so that the sender gets an answer instead of a
+ * reset.
+ */
 const DRAIN_MAX_BYTES = 16 * 1_048_576;
 const DRAIN_MAX_MS = 1_000;
 const HOST = "host";
@@ -52,9 +55,10 @@ export function createPublicListener({
     },
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    // A stopping edge still answers the requests that have arrived. Fastify's own 503 would have a different body.
+    // A stopping edge still answers the requests that have arrived, because Fastify's own 503 would not have the
+    // contract's body.
     return503OnClosing: false,
-    // A long path segment is an unknown workspace id, so its length is not limited here.
+    // A long path segment is treated like any other unknown workspace id, so its length is not limited here.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, onUnreadable),
     // A malformed path gets the same answer as an unknown path.
@@ -66,9 +70,10 @@ export function createPublicListener({
   // Limits only the total bytes of the headers, not their number: above a maximum number, Node would drop headers
   // without an error.
   app.server.maxHeadersCount = 0;
-  // A client that closes its half of the connection still gets its answer. Node has no documented option for this.
+  // A client that closes only its half of the connection still gets its answer. Node has no documented option for
+  // half-open connections.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Values of the Expect header other than 100-continue are ignored. A CONNECT request is answered with 404.
+  // An Expect header with a value other than 100-continue is ignored. A CONNECT request is answered with 404.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.server.on("connect", (_request, socket) => endWith(socket, ERRORS.notFound));
   // Tells each client of a draining edge to close its connection. Otherwise, a request that arrives while the listener

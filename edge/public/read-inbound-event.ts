@@ -5,7 +5,7 @@ import type { InboundEvent } from "../../proto/gen/chatbridge/v1/event";
 import type { ReceiveRequest } from "../../proto/gen/chatbridge/v1/bridge";
 import { INBOUND_EVENT_SCHEMAS, type InboundEventBody } from "./inbound-event-schema";
 
-/** Maximum characters of an unknown field's name in an answer, because a sender can send a long name. */
+/** Maximum characters of an unknown field's name in an answer. A longer name is cut. */
 const FIELD_NAME_MAX = 256;
 
 const ajv = new Ajv2020({
@@ -61,7 +61,7 @@ function violationOf(body: Readonly<Record<string, unknown>>, schema: Schema): R
   for (const name of Object.keys(schema.properties ?? {})) {
     const found = findFieldFault(body, name, schema);
     if (name === "channel" && isDm(body["channel"])) {
-      // An invalid DM id is a fault of `channel`, whether the id is bare or in an object.
+      // If a DM id is invalid, the answer names `channel`, not `channel.id`, even if the id is in an object.
       if (found?.field === "channel" || found?.field === "channel.id") return noDmHere();
       if (namesAnotherMember(body)) return otherMember();
     }
@@ -100,7 +100,9 @@ function findFieldFault(
   return unknown === undefined ? fault : { field: `${name}.${unknown}`, message: "is not a known field" };
 }
 
-/** Returns the message for an error of Ajv. For a keyword that is not listed, the message is Ajv's. */
+/**
+ * Returns the message for an error of Ajv. For any keyword that the `switch` does not list, returns Ajv's own message.
+ */
 function wording(error: ErrorObject | undefined): string {
   switch (error?.keyword) {
     case "wellFormed":

@@ -8,8 +8,8 @@ const FIELD_NAME_MAX = 256;
 type Reading = NonNullable<PollRequest["reading"]>;
 
 /**
- * Returns the query of a poll, or the query's first fault. Known parameters are checked
- * in the order of the contract's table, then unknown parameters in the order sent.
+ * Returns the query of a poll, or the query's first fault. Known parameters are checked first, in the order of the
+ * contract's table, then unknown parameters, in the order in which they were sent.
  */
 export function readPollQuery(queryString: string): Reading {
   const sent = new URLSearchParams(queryString);

@@ -5,7 +5,7 @@ import { createShares } from "../../runtime/shares";
 
 export type RefusalReports = ReturnType<typeof createRefusalReports>;
 
-/** A request that the edge refused, as a sample for people. */
+/** A sample of a refused request, which the dashboard and the command line show. */
 export interface EdgeSample {
   readonly isPoll: boolean;
   /** The sender's address, in canonical form. */
@@ -16,16 +16,16 @@ export interface EdgeSample {
 
 const REPORT_EVERY_MS = 1_000;
 /**
- * Maximum number of entries of one report: of all senders, and those that one address (or one IPv6 /64 network) has
- * caused. An entry is for one workspace and one reason. So a sender who names many workspaces cannot use up the room of
- * others.
+ * Maximum number of entries in one report: in total, and for one address (or one IPv6 /64 network). Each entry counts
+ * the requests for one workspace that were refused for one reason. So a sender who names many workspaces cannot use up
+ * the room of others.
  */
 const ENTRIES_MAX = { all: 256, network: 8 } as const;
 const MESSAGE_MAX = 256;
 
 /**
- * Reports to core, at most once in a second, the requests that the edge refused without calling core. So a flood of
- * such requests costs core one small call in a second. Reports that core does not accept are lost.
+ * Reports to core, at most once per second, the requests that the edge refused without calling core. So a flood of such
+ * requests costs core only one small call per second. Reports that core does not accept are lost.
  */
 export function createRefusalReports(
   report: (request: ReportRefusalsRequest) => Promise<unknown>,
@@ -58,9 +58,10 @@ export function createRefusalReports(
       return unreported;
     },
     /**
-     * Counts a refused request. `sample` is called only if the request is the first one of its entry.
+     * Counts a refused request. `sample` is called only for the first request of an entry.
      *
-     * @param workspaceId the decoded path segment; a request without a UUID concerns no workspace
+     * @param workspaceId the decoded path segment; if it is not a UUID, the request concerns no workspace and is not
+     * counted
      */
     add(
       workspaceId: string,

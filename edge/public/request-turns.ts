@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { createShares } from "../../runtime/shares";
 
 /**
- * Calls `start` when it is the request's turn, unless the connection closes first.
+ * Calls `start` when the requests before it on the same connection are answered, unless the connection closes first.
  * @param addressOf returns the sender's address, in canonical form
  */
 export type TakeTurn = (response: ServerResponse, start: () => void, addressOf: () => string) => void;
@@ -16,16 +16,17 @@ export interface WaitingMax {
 }
 
 /**
- * Signed requests never reach `onConnection`: Node reads 64 KB at a time, which is less than 512 signed requests, and
- * stops reading while a request waits. A waiting request takes about 3 KB of memory, so all waiting requests take
- * at most 48 MB.
+ * Signed requests never reach the maximum `onConnection`: Node reads 64 KB at a time, which holds fewer than 512 signed
+ * requests, and stops reading while a request waits. A waiting request takes about 3 KB of memory, so all waiting
+ * requests take at most 48 MB.
  */
 const WAITING_MAX: WaitingMax = { onConnection: 512, address: 4_096, all: 16_384 };
 
 interface Line {
   /**
-   * The answer that must be sent before the next request starts; undefined when it has been sent. So an idle connection
-   * does not keep its last request in memory: the garbage collector would copy a few KB for each connection.
+   * The answer that must be sent before the next request starts. It is undefined once the answer has been sent, so that
+   * an idle connection does not keep its last request in memory. Otherwise, the garbage collector would copy a few KB
+   * for each connection.
    */
   last: ServerResponse | undefined;
   /** For each waiting request, the function that releases its room. */
@@ -35,7 +36,7 @@ interface Line {
 /**
  * Starts the requests of a connection one at a time. A request starts when the kernel has accepted the previous answer.
  * So if a client pipelines requests and reads no answers, only one answer is in memory, and the other requests do not
- * reach core. A connection is closed if too many of its requests wait, or too many requests from its address.
+ * reach core. A connection is closed if too many requests wait on it, or if too many requests from its address wait.
  */
 export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX): TakeTurn {
   const lines = new WeakMap<Socket, Line>();
@@ -45,8 +46,7 @@ export function createTurns({ onConnection, ...max }: WaitingMax = WAITING_MAX):
     const line: Line = { last, waiting: new Set() };
     lines.set(socket, line);
     // At the end of a request body, Node resumes reading from the socket, and stops only when the socket emits "pause".
-    // If `pause()` has been called since `resume()`, another `pause()` emits nothing, so this listener emits "pause"
-    // itself.
+    // A second `pause()` after a `resume()` emits nothing, so this listener emits "pause" itself.
     socket.on("resume", () => {
       if (line.waiting.size > 0) socket.pause().emit("pause");
     });

@@ -7,13 +7,14 @@ import { LRUCache } from "lru-cache";
 /** Returns whether a proxy at `address` is trusted to name the sender in `X-Forwarded-For`. */
 export type IsTrusted = (address: string, hop: number) => boolean;
 
-/** Maximum number of addresses whose trust is remembered, and maximum characters of such an address. */
+/** Maximum number of remembered addresses, and maximum characters of a remembered address. */
 const REMEMBERED_MAX = 1_000;
 const REMEMBERED_CHARACTERS_MAX = 45;
 
 /**
- * Returns a function that tells the proxies of `TRUST_PROXY` from other senders; undefined if there are no proxies. The
- * function remembers its results, because parsing an address takes longer than the rest of the check.
+ * Returns a function that distinguishes the proxies in `TRUST_PROXY` from other senders; undefined if `TRUST_PROXY`
+ * lists no proxies. The function remembers its results, because most of the check's time is spent on parsing the
+ * address.
  */
 export function createTrust(trustProxy: readonly string[]): IsTrusted | undefined {
   if (trustProxy.length === 0) return undefined;

@@ -16,16 +16,19 @@ export type UnsentPages = ReturnType<typeof createUnsentPages>;
 /** Pages up to this size are not counted: they fit into the operating system's buffer for the connection. */
 const SMALL_BYTES = 16_384;
 const MB = 1_048_576;
-/** Maximum bytes of unsent pages. A workspace has room for five pages of the largest size, and an address for ten. */
+/**
+ * Maximum bytes of unsent pages. The room of one workspace holds five pages of the largest size, and the room of one
+ * address holds ten.
+ */
 const ROOM = { all: 256 * MB, workspace: 32 * MB, address: 64 * MB } as const;
-/** Milliseconds within which a page must be received: at 110 KB per second, the largest page takes a minute. */
+/** Milliseconds within which a bridge must receive a page. At 110 KB per second, the largest page takes a minute. */
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
  * Limits the bytes of pages that bridges have not received yet. So bridges that do not read their answers cannot fill
- * the edge's memory. If a page is not received within `takenWithinMs`, the connection is closed. The bridge can then
- * poll again.
+ * the edge's memory. If a bridge does not receive a page within `takenWithinMs`, the edge closes the connection, and
+ * the bridge can poll again.
  */
 export function createUnsentPages(
   room: Readonly<Record<keyof typeof ROOM, number>> = ROOM,
@@ -46,7 +49,7 @@ export function createUnsentPages(
     get bytes() {
       return shares.used;
     },
-    /** Counts a page until the page is sent. Returns false when there is no room for the page. */
+    /** Counts a page until it is completely sent. Returns false when there is no room for the page. */
     add(response: ServerResponse, bytes: number, { workspaceId, address }: PageOwner): boolean {
       if (bytes <= SMALL_BYTES) return true;
       const release = shares.acquire({ workspace: workspaceId, address }, bytes);

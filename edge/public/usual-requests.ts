@@ -12,23 +12,23 @@ export interface UsualRequestsOptions {
   readonly hooks: Hooks;
   readonly takeTurn: TakeTurn;
   readonly isTrusted: IsTrusted | undefined;
-  /** Whether the edge will stop soon. */
+  /** Whether the edge is about to stop. */
   isDraining(): boolean;
   /** Is called when an answer has been sent. */
   onAnswered(endpoint: "post" | "poll", status: number, elapsedMs: number): void;
 }
 
-/** The paths of the endpoints, with ids that need no decoding. */
+/** The paths of the endpoints. The patterns match only workspace ids that need no decoding. */
 const POST_URL = /^\/hooks\/([\w-]+)$/;
 const POLL_URL = /^\/hooks\/([\w-]+)\/events(?:\?|$)/;
 
 /**
- * Answers the usual requests for the two endpoints without Fastify. Fastify answers all other requests: those for other
- * paths, with an encoded path, in HTTP/1.0, with an invalid number of Host headers, and with a body that is too large or
- * whose length is unknown. Fastify also answers the requests that arrive while the edge drains.
+ * Answers the usual requests for the two endpoints without Fastify. Fastify answers all other requests, i.e. a request
+ * for another path, with an encoded path, in HTTP/1.0, with no or several Host headers, or with a body that is too
+ * large or of unknown length. Fastify also answers the requests that arrive while the edge drains.
  *
- * Fastify's router, hooks, and objects for each request and reply would take a tenth to a seventh of the edge's time
- * (docs/decisions/0042-requests-past-fastify.md).
+ * Fastify's router, hooks, and request and reply objects would take between a tenth and a seventh of the edge's
+ * processor time (docs/decisions/0042-requests-past-fastify.md).
  */
 export function answerUsualRequests(app: FastifyInstance, options: UsualRequestsOptions): void {
   const { server } = app;
@@ -44,7 +44,7 @@ export function answerUsualRequests(app: FastifyInstance, options: UsualRequests
   });
 }
 
-/** Starts the answer to a usual request. Returns false for any other request. */
+/** Starts to answer a usual request, and returns true. Returns false for any other request. */
 function isUsual(request: IncomingMessage, response: ServerResponse, options: UsualRequestsOptions): boolean {
   const { method, url = "", httpVersion, rawHeaders } = request;
   const endpoint = method === "POST" ? "post" : "poll";

@@ -1,6 +1,6 @@
 /** An invalid `Service-Signature` header, derived from a valid header. */
 export interface BadSignature {
-  /** Completes a phrase such as "a push with …" or "a poll with …". */
+  /** Describes the header, as the end of a phrase such as "a push with …" or "a poll with …". */
   readonly what: string;
   /** Returns the invalid header; null for no header. */
   spoil(right: string, signed: Uint8Array | string): string | null;
@@ -36,7 +36,7 @@ export const WRONG: readonly BadSignature[] = [
 
 /** A key that bridges use by mistake in place of the secret. */
 export interface KeyMistake {
-  /** The key, as a noun phrase. */
+  /** Describes the key, as a noun phrase. */
   readonly as: string;
   readonly key: string | Buffer;
   readonly fix: string;

@@ -14,7 +14,7 @@ export type Reply =
 
 export interface NoReply {
   readonly failed: string;
-  /** Whether the client could not connect, and therefore sent nothing. */
+  /** True if the client could not connect, and therefore sent nothing. */
   readonly isUnreached: boolean;
   readonly ms: number;
 }

@@ -60,7 +60,7 @@ function textFault(event: Fields, rules: readonly TextRule[]): InboundFault | un
   const isPlain = !isObject(event["channel"]);
   for (const rule of rules) {
     const { field, least, most, isOptional, mayBeNull } = rule;
-    // A channel is either an id or an object, so the rules for the other form are skipped.
+    // A channel is either an id or an object. The rules for the form that is not used are skipped.
     if (isPlain ? field.startsWith("channel.") : field === "channel") continue;
     const value = valueAt(event, field);
     if (value === undefined && isOptional !== true) return { field, says: "is missing" };

@@ -45,10 +45,13 @@ const OPTIONS = {
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>["values"];
-/** Records a fault. Returns undefined, which callers use in place of the value that they could not read. */
+/**
+ * Records a fault. Returns undefined, so that callers can return the result in place of a value that they could not
+ * read.
+ */
 type Fault = (what: string) => undefined;
 
-/** For each option that not all modes support: the modes that support it. */
+/** For each option that only some modes support: those modes. */
 const MODES_OF: Readonly<Partial<Record<keyof Values, readonly CheckMode[]>>> = {
   observe: ["bridge", "poller"],
   channel: ["bridge", "poller"],
@@ -124,7 +127,7 @@ function readCommon(values: Values, mode: CheckMode, environment: NodeJS.Process
   return { secrets, only, insecureLoopback, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** Returns the options that both checks of bridges share. */
+/** Returns the options that the check of pushes and the check of polls share. */
 function readObserved(values: Values, common: Common, fault: Fault) {
   const { observe, workspace, channel, user } = values;
   if (channel === "" || user === "") fault("--channel and --user must not be empty");

@@ -38,7 +38,7 @@ function line(
   return `  ${shown}${rest} ${words.map(wrapped).join(`\n${" ".repeat(INDENT)}`)}`;
 }
 
-/** Returns one line for each reason, with all rules that were skipped for that reason. */
+/** Returns one line for each reason to skip rules, with the rules that were skipped for that reason. */
 function skippedLines(rules: readonly RuleResult[], hasColour: boolean): readonly string[] {
   const skipped = rules.filter((rule) => rule.verdict === "skipped");
   return [...new Set(skipped.map(({ why }) => why))].map((reason) => {
@@ -111,8 +111,8 @@ interface Output {
 }
 
 /**
- * Prints the result of each rule to `output`, unless the rule was skipped. Prints the progress to `beside`: on a
- * terminal, in one line that is overwritten; otherwise, only one line for each long wait.
+ * Prints the result of each rule to `output`, unless the rule was skipped. Prints the progress to `beside`: a terminal
+ * gets one line that is overwritten, and any other output gets one line for each long wait.
  */
 export function createPrinter(output: Output, beside: Output, hasColour = false): CheckProgress {
   const isTerminal = beside.isTTY === true;

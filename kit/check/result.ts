@@ -1,7 +1,7 @@
 /** The side that is checked: a bridge that receives pushes, a bridge that polls, or the service that a bridge calls. */
 export type CheckMode = "bridge" | "poller" | "service";
 
-/** The noun phrase for each mode. */
+/** The noun phrase for the side that each mode checks. */
 export const MODE_WORDS: Readonly<Record<CheckMode, string>> = {
   bridge: "bridge",
   poller: "bridge that polls",

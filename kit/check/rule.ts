@@ -3,15 +3,15 @@ import { MODE_WORDS, type CheckMode, type RuleResult, type Verdict } from "./res
 
 /** A rule of the contract, with its check. */
 export interface Rule<Context> {
-  /** Short, stable id for `--only` and for readers of the JSON. */
+  /** Short, stable id for `--only` and for programs that read the output of `--json`. */
   readonly id: string;
   /** The rule, as a sentence. */
   readonly says: string;
   /** The fix for a bridge or a service that breaks the rule. */
   readonly fix: string;
   /**
-   * Whether later checks depend on the rule. When such a gate throws Broken, `more.judgeable` says which checks can
-   * still run.
+   * Whether later checks depend on the rule. When such a rule, a gate, throws Broken, `more.judgeable` says which
+   * checks can still run.
    */
   readonly isGate?: true;
   /** Checks the rule. Throws Broken when the rule is broken. */
@@ -36,7 +36,7 @@ type Judgeable = "all" | "refusals" | "nothing";
 export interface BrokenMore {
   /** The probable cause. */
   readonly cause?: string | undefined;
-  /** The checks that remain possible. The default is "nothing" for a gate, and no change for any other rule. */
+  /** The checks that remain possible. The default is "nothing" for a gate; by default, other rules change nothing. */
   readonly judgeable?: Judgeable;
   /**
    * Whether no connection could be made. If a gate could not connect, it is reported as "not reached", not as "failed".
@@ -79,7 +79,7 @@ export const NO_PROGRESS: CheckProgress = {
   judged: () => undefined,
 };
 
-/** Checks the rules in order. If `only` is not empty, checks only the rules with these ids, and the gates. */
+/** Checks the rules in order. If `only` is not empty, checks only the gates and the rules with these ids. */
 export async function judgeAll<Context>(
   rules: readonly Rule<Context>[],
   context: Context,

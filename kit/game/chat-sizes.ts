@@ -1,22 +1,22 @@
 /** Sizes up to which every common chat shows a message well. Core accepts larger messages, and bridges shorten them. */
 
 /**
- * Characters of a text. Discord shows 2,000 (developer documentation, "Create Message", `content`), a Slack section
- * block 3,000 (Block Kit reference, "Section block"), and Telegram 4,096 (Bot API, `sendMessage`). IRC shows about 400
- * bytes on a line (RFC 1459, section 2.3: 512 bytes with the prefix), so bridges split the text there.
+ * Characters of a text. Discord shows 2,000 (developer documentation, "Create Message", `content`). A Slack section
+ * block shows 3,000 (Block Kit reference, "Section block"), and Telegram shows 4,096 (Bot API, `sendMessage`). IRC
+ * shows about 400 bytes on a line (RFC 1459, section 2.3: 512 bytes with the prefix), so bridges split the text there.
  */
 export const TEXT_CHARACTERS = 2_000;
 
 /**
- * Characters of a button's label: Slack (Block Kit reference, "Button element", `text`); Discord shows 80 (developer
- * documentation, "Button", `label`). Slack may show fewer, depending on the width.
+ * Characters of a button's label. Slack allows 75 (Block Kit reference, "Button element", `text`), and may show fewer,
+ * depending on the width. Discord shows 80 (developer documentation, "Button", `label`).
  */
 export const LABEL_CHARACTERS = 75;
 
-/** Buttons in a row: Discord (developer documentation, "Action Row"). */
+/** Buttons in a row: the limit of Discord (developer documentation, "Action Row"). */
 export const ROW_BUTTONS = 5;
 
-/** Rows of buttons: Discord (developer documentation, "Action Row": 5 rows in a message). */
+/** Rows of buttons in a message: the limit of Discord (developer documentation, "Action Row"). */
 export const BUTTON_ROWS = 5;
 
 /** A part of a message that some chats do not show well. */
@@ -55,7 +55,10 @@ export function findSizeProblems({ text, buttons, data }: SizedMessage): readonl
   return problems;
 }
 
-/** Returns the number of characters. A character is one or two UTF-16 units, so a short text need not be counted. */
+/**
+ * Returns the number of characters. A character is one or two UTF-16 units, so for a text of at most `most` units,
+ * `text.length` is enough.
+ */
 function lengthOf(text: string, most: number): number {
   return text.length <= most ? text.length : [...text].length;
 }

@@ -8,7 +8,9 @@ export interface GameClock {
   at(atMs: number, run: () => void): () => void;
 }
 
-/** Longest wait before the clock is read again, ms. So a timer is at most this late after the system clock was set. */
+/**
+ * Longest wait before the clock is read again, ms. If the system clock is set, a timer is late by at most this time.
+ */
 const READ_AGAIN_MS = Math.min(60_000, TIMER_MOST_MS);
 
 /** The system clock. */

@@ -11,7 +11,10 @@ export type Button =
   | { readonly label: string; readonly action: string }
   | { readonly label: string; readonly url: string };
 
-/** A message: its text in Markdown, its buttons, and its other parts. `md` escapes other texts in Markdown. */
+/**
+ * A message: its text in Markdown, its buttons, and its other parts. Use `md` to insert other text into the Markdown:
+ * `md` escapes it.
+ */
 export interface MessageContent {
   /** The default is `card`. */
   readonly kind?: MessageKind | undefined;
@@ -28,7 +31,7 @@ export interface MessageContent {
   readonly awaitsReply?: boolean | undefined;
 }
 
-/** A text is a message of the kind `card`. */
+/** A string stands for a message of the kind `card` with this text. */
 export type Content = string | MessageContent;
 
 /** Returns a button that opens a web page. Its presses are not reported. */
@@ -49,7 +52,7 @@ function plain(value: string): string {
   return value === "" ? "" : escapeLine(displayName(value, "?"));
 }
 
-/** Returns the nearest lifetime that a message can have, in ms. */
+/** Returns the duration in ms, limited to the lifetimes that a message can have. */
 export function lifetimeNear(duration: Duration): number {
   return Math.min(Math.max(millisecondsOf(duration), LIFETIME_MIN_MS), LIFETIME_MAX_MS);
 }

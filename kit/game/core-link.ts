@@ -4,11 +4,11 @@ import type { Delivery, OutboundEvent, PublishResult } from "../../proto/gen/cha
 export interface CoreLink {
   /** Follows the events of the game's group, and keeps following until `close` is called. */
   follow(listener: FollowListener): void;
-  /** Acks deliveries of the current stream. Ids of other streams are ignored, here and below. */
+  /** Acks deliveries. This method and the next three methods ignore ids of deliveries from earlier streams. */
   ack(deliveryIds: readonly string[]): void;
-  /** Starts the ack deadline of deliveries again. */
+  /** Restarts the ack deadline of deliveries. */
   extend(deliveryIds: readonly string[]): void;
-  /** Gives deliveries back, so that core redelivers them after the delay. */
+  /** Returns deliveries to core, which redelivers them after the delay. */
   nack(deliveryIds: readonly string[], delayMs: number): void;
   /** Drops a delivery as a dead letter. `reason` has 1 to 200 characters. */
   deadLetter(deliveryId: string, reason: string): void;
@@ -19,7 +19,7 @@ export interface CoreLink {
   publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]>;
   /** Stops deliveries. Acks and publishing still work. */
   pause(): void;
-  /** Sends the last acks, and ends the stream. */
+  /** Sends the last acks, and closes the stream. */
   close(): Promise<void>;
 }
 

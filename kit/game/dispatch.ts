@@ -12,7 +12,7 @@ type Done = unknown;
 
 /** A handler that is ready to run. */
 export interface Call<State> {
-  /** The name of the handler, for logs. It never contains a text of a member. */
+  /** The name of the handler, for logs. The name never contains text that a member typed. */
   readonly name: string;
   readonly place: Place;
   /** Whether the event was meant for this game. If so, the kit notifies the member when it drops the event. */
@@ -57,7 +57,7 @@ export function callFor<State>(
   }
 }
 
-/** Returns the call of a timer's handler; undefined if the game has no such timer any more. */
+/** Returns the call of a timer's handler; undefined if the game no longer has such a timer. */
 export function callForTimer<State>(
   game: Game<State>,
   { name, payload, place }: WaitingTimer,
@@ -176,16 +176,19 @@ function messageCall<State>(
   return { name: "message", place, isAddressed, replyTo, run };
 }
 
-/** Returns the reference that the turn returned when the game posted the message; otherwise one with the id. */
+/**
+ * Returns the reference that the game got when it posted the message. For any other message, returns a reference that
+ * contains the id.
+ */
 function refOf(id: string, channel: string, { messages }: WorkspaceDocument): MessageRef {
   const number = messages.find(([, known]) => known === id)?.[0];
   return `${number ?? id}@${channel}`;
 }
 
 /**
- * Returns the newest question that a typed message answers: the question that it replies to, or, if it is not a reply,
- * a question to this member in the channel. In a DM, the next message answers the question even if it replies to
- * another message, as the contract requires for `awaits_reply`. A blank message is no answer.
+ * Returns the newest question that a typed message answers. A reply answers the question that it replies to. Any other
+ * message answers a question to this member in the channel. In a DM, the next message answers the question even if it
+ * replies to another message, as the contract requires for `awaits_reply`. A blank message is no answer.
  */
 function questionFor(
   { channel, user, text, replyTo }: Typed,

@@ -5,9 +5,9 @@ import type { Json } from "./json";
 export interface WorkspaceDocument {
   /** A random id, so that the ids and keys of this document differ from those of an earlier document of the workspace. */
   readonly id: string;
-  /** The number of the last timer or message of this document. */
+  /** The number of the newest timer or message of this document. */
   counter: number;
-  /** The game's state by channel; by "" if the game has one state for each workspace. */
+  /** The game's states by channel id; the key is "" if the game has one state for each workspace. */
   states: Record<string, Json>;
   timers: WaitingTimer[];
   /** Questions that wait for an answer, oldest first. */
@@ -18,7 +18,7 @@ export interface WorkspaceDocument {
   handled: string[];
   /** Events that may not have been published yet. */
   outbox: OutboxEntry[];
-  /** The time since which core has refused all events, because it does not know the workspace, ms since the epoch. */
+  /** The time from which core has refused all events because it does not know the workspace, ms since the epoch. */
   goneSinceMs?: number;
 }
 
@@ -102,7 +102,10 @@ export function emptyDocument(id: string): WorkspaceDocument {
   };
 }
 
-/** Returns whether a draft differs from its document only in the ids of deliveries: its handlers had no effect. */
+/**
+ * Returns whether the handlers had no effect, so that the draft differs from its document only in the ids of
+ * deliveries.
+ */
 export function hasOnlyHandled(document: WorkspaceDocument, draft: WorkspaceDocument): boolean {
   const isSame = (a: readonly unknown[], b: readonly unknown[]): boolean =>
     a.length === b.length && a.every((each, i) => each === b[i]);

@@ -90,13 +90,13 @@ interface Header {
   readonly wakeAtMs?: number;
 }
 
-/** Age at which an unfinished file belongs to a process that has crashed. */
+/** Age from which an unfinished file is assumed to belong to a crashed process. */
 const UNFINISHED_FOR_MS = 600_000;
 /** Maximum number of calls in progress. Further calls wait, so that many workspaces do not need many open files. */
 const CALLS_AT_ONCE = 32;
 /** Number of workspaces that `wakes` reads at the same time. */
 const READ_AT_ONCE = 32;
-/** Number of times that a workspace is read while other processes save it. */
+/** Maximum number of attempts to read a workspace that other processes are saving. */
 const READS_MOST = 1_000;
 /** Longest first line of a file, in bytes. */
 const HEADER_BYTES = 256;
@@ -117,8 +117,8 @@ const FILE_FORM = /^([1-9][0-9]{0,15})\.json$/;
  * 2. The process renames `5-<random>` to `6-<other random>`, and removes `5.json`. If it crashes before the rename, the
  *    next process that saves the workspace performs the rename.
  *
- * A name of the form `5-<random>` is never used again. So a process that has read version 5 cannot add a file after
- * later versions were stored, even if these versions were removed.
+ * A name of the form `5-<random>` is never used again. So a process that has read version 5 cannot add a file once
+ * later versions were stored, even if they were removed.
  */
 class DocumentFiles {
   readonly #folder: string;
@@ -134,7 +134,7 @@ class DocumentFiles {
     this.#unfinished = join(folder, "unfinished");
   }
 
-  /** Creates the folders, and removes what crashed processes have left. */
+  /** Creates the folders, and removes the unfinished files of crashed processes. */
   async prepare(): Promise<void> {
     const created = await mkdir(this.#workspaces, { recursive: true, mode: 0o700 });
     await mkdir(this.#unfinished, { recursive: true, mode: 0o700 });
@@ -178,7 +178,7 @@ class DocumentFiles {
 
   async remove(workspaceId: string): Promise<void> {
     const removed = this.#newPath();
-    // After the rename, other processes cannot save a later version.
+    // Once the folder is renamed, other processes can no longer save to it.
     const isRemoved = await unlessMissing(rename(this.#pathOf(workspaceId), removed).then(() => true));
     if (isRemoved === undefined) return;
     await syncFolder(this.#workspaces);
@@ -212,7 +212,7 @@ class DocumentFiles {
     }
   }
 
-  /** Stores version 1, in a complete folder, unless the workspace exists. */
+  /** Stores version 1 by moving a complete folder into place, unless the workspace already exists. */
   async #create(workspaceId: string, text: string): Promise<boolean> {
     const created = this.#newPath();
     const step = join(created, stepName(1));
@@ -238,7 +238,7 @@ class DocumentFiles {
     let step: FileHandle | undefined;
     try {
       await createDurably(written, text);
-      // Another process can rename the folder right after the link, so the folder is opened before the link.
+      // Another process can rename the folder as soon as the link exists, so the folder is opened first.
       if (process.platform !== "win32") step = await unlessMissing(open(path, "r"));
       const isAdded = await unlessMissing(link(written, join(path, `${version}.json`)).then(() => true));
       if (isAdded === undefined) return false;
@@ -326,10 +326,10 @@ const stepName = (version: number): string => `${version}-${randomBytes(8).toStr
 
 const versionOf = (path: string): number => numberIn(STEP_FORM, basename(path));
 
-/** Returns the number in a name; 0 if the name does not have the form. */
+/** Returns the number in a name; 0 if the name does not match `form`. */
 const numberIn = (form: RegExp, name: string): number => Number(form.exec(name)?.[1] ?? 0);
 
-/** Returns the name with the highest number; "" if no name has the form. */
+/** Returns the name with the highest number; "" if no name matches `form`. */
 function newest(form: RegExp, names: readonly string[]): string {
   let found = "";
   for (const name of names) if (numberIn(form, name) > numberIn(form, found)) found = name;
@@ -338,12 +338,12 @@ function newest(form: RegExp, names: readonly string[]): string {
 
 const PLAIN = /^[a-z0-9_-]$/;
 const NAME_FORM = /^(?:[a-z0-9_-]|%[0-9a-f]{2})+$/;
-/** The name of the workspace whose id is empty. */
+/** Name of the folder of the workspace whose id is empty. */
 const EMPTY_NAME = "%";
 
 /**
  * Returns the name of a workspace's folder. Escapes all bytes except lower-case letters, digits, "_" and "-". So no
- * name is a path out of the folder. Ids that differ only in case have different names on every file system.
+ * name can lead out of the folder. Ids that differ only in case have different names on every file system.
  */
 function nameOf(workspaceId: string): string {
   if (workspaceId === "") return EMPTY_NAME;
@@ -355,7 +355,7 @@ function nameOf(workspaceId: string): string {
   return name;
 }
 
-/** Returns the id of the workspace with a folder of this name; undefined if a store does not create such a name. */
+/** Returns the id of the workspace whose folder has this name; undefined if a store never creates such a name. */
 function idOf(name: string): string | undefined {
   if (name === EMPTY_NAME) return "";
   try {
@@ -365,7 +365,7 @@ function idOf(name: string): string | undefined {
   }
 }
 
-/** Resolves to undefined if a file or folder is missing, or if a file that should be created exists. */
+/** Resolves to undefined if a file or folder is missing, or if a file that should be created already exists. */
 async function unlessMissing<T>(act: Promise<T>): Promise<T | undefined> {
   return act.catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "EEXIST") return undefined;

@@ -15,9 +15,9 @@ export interface GameRunOptions {
   readonly store: GameStore;
   readonly log: GameLog;
   readonly clock?: GameClock;
-  /** The group that `link` follows: the first part of the idempotency keys. */
+  /** The group that `link` follows. Its name is the first part of the idempotency keys. */
   readonly group: string;
-  /** The names of all games of the workspaces. The first one also answers commands that do not begin with a name. */
+  /** The names of all games of the workspaces. The first game also answers commands that do not begin with a name. */
   readonly games?: readonly string[];
   /** Called with the duration of each handler, in ms. */
   readonly onHandled?: (ms: number) => void;
@@ -25,9 +25,12 @@ export interface GameRunOptions {
   readonly onSizeProblem?: (problem: SizeProblem) => void;
 }
 
-/** Maximum number of workspaces in memory. The least recently used one is dropped first. */
+/** Maximum number of workspaces in memory. The least recently used workspace is dropped first. */
 const WORKSPACES_MAX = 5_000;
-/** Delay before an empty outbox is saved, ms. In a busy workspace, the next event saves it first. */
+/**
+ * Delay before an empty outbox is saved, ms. In a busy workspace, the save after the next event comes sooner, and saves
+ * the empty outbox too.
+ */
 const FLUSH_DELAY_MS = 1_000;
 const RETRY_DELAY_MS = 1_000;
 /** Maximum time for the work in progress when the game stops, ms. */
@@ -38,9 +41,9 @@ export class GameRun<State> implements FollowListener {
   readonly counts: RunCounts = zeroCounts();
   readonly #context: RunContext<State>;
   readonly #clock: GameClock;
-  /** In the order of their last use. */
+  /** By workspace id, the least recently used first. */
   readonly #runs = new Map<string, WorkspaceRun<State>>();
-  /** Cancels the next wake of each workspace. Only workspaces in owned shards have one. */
+  /** For each workspace, cancels its next wake. Only workspaces in owned shards have a wake. */
   readonly #wakes = new Map<string, () => void>();
   readonly #owned = new Set<number>();
   /** Shards whose stored wakes are not loaded yet. */
@@ -205,23 +208,23 @@ export class GameRun<State> implements FollowListener {
     const cancel = this.#clock.at(dueAtMs, () => {
       this.#wakes.delete(workspaceId);
       const nowMs = this.#clock.now();
-      // A process that was suspended reads what core has sent meanwhile before it runs overdue timers.
+      // A process that was suspended first reads what core has sent meanwhile, and then runs overdue timers.
       if (nowMs > dueAtMs + QUIET_MS) this.#setWake(workspaceId, nowMs + QUIET_MS);
       else this.#runOf(workspaceId).wake();
     });
     this.#wakes.set(workspaceId, cancel);
   }
 
-  /** Loads the stored wakes of the shards that were gained. */
+  /** Loads the stored wakes of newly gained shards. */
   #loadWakes(): void {
     this.#loading ??= this.#loadGained();
   }
 
   async #loadGained(): Promise<void> {
-    // Core can report several shards one after the other, which are loaded together.
+    // Core can report several shards one after the other. Their wakes are loaded together.
     await Promise.resolve();
     while (this.#gained.size > 0 && !this.#isStopping) {
-      // A shard that is lost and gained during the load is loaded again.
+      // A shard that is lost and gained again during the load is loaded again.
       const shards = new Set(this.#gained);
       this.#gained.clear();
       const stream = this.#stream;
@@ -230,9 +233,10 @@ export class GameRun<State> implements FollowListener {
         if (stream === undefined || stream !== this.#stream) continue;
         for (const { workspaceId, atMs } of wakes) {
           const shard = shardOf(workspaceId, Math.max(1, stream.shards));
-          // A workspace that has a wake has handled an event meanwhile, so its own time is newer.
+          // A workspace that already has a wake has handled an event meanwhile, so its wake is newer than the stored
+          // wake.
           if (!shards.has(shard) || this.#wakes.has(workspaceId)) continue;
-          // Overdue timers wait until core has delivered what members did before.
+          // Overdue timers wait until core has delivered the events of members that came before them.
           const nowMs = this.#clock.now();
           this.#setWake(workspaceId, atMs < nowMs ? nowMs + QUIET_MS : atMs);
         }
@@ -246,7 +250,7 @@ export class GameRun<State> implements FollowListener {
         break;
       }
     }
-    // This is in the same step as the last check, so shards that are gained later start another load.
+    // Nothing is awaited between the last check and this line, so shards that are gained later start another load.
     this.#loading = undefined;
   }
 

@@ -7,13 +7,13 @@ import type { AnswerToken, MemberTurn, PressTurn, TimerToken, Turn } from "./tur
 
 /** A handler may return anything; a promise is awaited. */
 type Done = unknown;
-/** The argument of a token's function: nothing if the payload can be undefined. */
+/** The payload argument of a token's function: optional if the payload can be undefined. */
 type Payload<P> = undefined extends P ? [payload?: P] : [payload: P];
 
 export interface GameOptions<State> {
   /** 1 to 32 characters of a-z 0-9 -. The first word of the game's commands. */
   readonly name: string;
-  /** Returns the state of a workspace or channel in which nobody has played: a value that JSON can express. */
+  /** Returns the initial state of a workspace or channel: a value that JSON can express. */
   readonly state?: () => State;
   /** Whether `turn.state` belongs to the workspace or to the channel of the turn. The default is "workspace". */
   readonly per?: "workspace" | "channel";
@@ -63,10 +63,10 @@ export function createGame<State = undefined>(options: GameOptions<State>): Game
 
 /**
  * A game: its name, its initial state, and its handlers. Each handler gets a turn, changes `turn.state`, and posts
- * messages. Both take effect when the handler returns or its promise resolves. Neither takes effect if the handler
- * throws: the kit then retries the handler up to 4 times.
+ * messages. The new state and the messages take effect when the handler returns or its promise resolves. If the handler
+ * throws, nothing takes effect, and the kit retries the handler up to 4 times.
  *
- * The payload of a button, timer or answer is saved as JSON with it, so the handler gets the payload in every process.
+ * The payload is saved as JSON with the button, timer or answer, so the handler gets the payload in any process.
  */
 export class Game<State = undefined> {
   readonly name: string;
@@ -105,7 +105,7 @@ export class Game<State = undefined> {
   }
 
   /**
-   * Handles the command `<name of the game> <verb> <words>`. An empty verb handles the command without words. The
+   * Handles the command `<name of the game> <verb> <words>`. An empty verb stands for the command without words. The
    * description is shown in the help, which the kit sends for a command without a handler.
    */
   command(verb: string, description: string, run: GameCommand<State>["run"]): this {
@@ -118,7 +118,7 @@ export class Game<State = undefined> {
     return this;
   }
 
-  /** Handles commands for this game that have no handler of their own, instead of the kit's help. */
+  /** Handles commands for this game that have no handler. Without this handler, the kit answers them with its help. */
   otherCommand(run: NonNullable<Handlers<State>["unknown"]>): this {
     this.handlers.unknown = run;
     return this;
@@ -130,7 +130,7 @@ export class Game<State = undefined> {
     return this;
   }
 
-  /** Handles presses of buttons. Returns the function that makes these buttons. */
+  /** Handles presses of buttons. Returns the function that makes such buttons. */
   action<P extends Json | undefined = undefined>(
     name: string,
     run: (turn: PressTurn<State>, payload: P) => Done,
@@ -174,8 +174,8 @@ export class Game<State = undefined> {
   }
 
   /**
-   * Runs when the process stops, once for each workspace or channel that is in memory or has a timer. Use it only for
-   * games without a store, e.g. to announce the end of a game. With a store, the next process continues the games.
+   * Runs when the process stops, once for each workspace or channel that is in memory or has a timer. Use `onStop` only
+   * for games without a store, e.g. to announce the end of a game. With a store, the next process continues the games.
    */
   onStop(run: NonNullable<Handlers<State>["stop"]>): this {
     this.handlers.stop = run;
@@ -207,7 +207,9 @@ function writeAction(name: string, payload: Json | undefined): string {
   );
 }
 
-/** Returns the name and the payload in an action of a button, without the name of the game; undefined for an invalid text. */
+/**
+ * Returns the name and the payload in a button's action without the name of the game; undefined if the text is invalid.
+ */
 export function readAction(
   text: string,
 ): { readonly name: string; readonly payload: Json | undefined } | undefined {

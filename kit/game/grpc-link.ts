@@ -52,8 +52,8 @@ const CHANNEL = {
  */
 export class GrpcLink implements CoreLink {
   /**
-   * Resolves when the first stream is open. Rejects with `CoreRejects` if core rejects the game before that, and with
-   * `LinkClosed` if `close` is called before that.
+   * Resolves when the first stream is open. Rejects with `CoreRejects` if core rejects the game first, and with
+   * `LinkClosed` if `close` is called first.
    */
   readonly opened: Promise<void>;
   readonly #options: GrpcLinkOptions;
@@ -62,7 +62,7 @@ export class GrpcLink implements CoreLink {
   readonly #client: GameServiceClient;
   readonly #publisher: GrpcPublisher;
   readonly #over = new AbortController();
-  /** Deliveries of the current stream that the game has not acked, given back or dropped, and their shards. */
+  /** Unacked deliveries of the current stream, with their shards. A nack or a dead letter also removes a delivery. */
   readonly #unacked = new Map<string, number>();
   #stream: Stream | undefined;
   #open = (): void => undefined;
@@ -195,7 +195,10 @@ export class GrpcLink implements CoreLink {
     }
   }
 
-  /** Passes on the messages of one stream until the stream ends. Rejects with a `ServiceError` when the stream fails. */
+  /**
+   * Passes the messages of one stream to the listener until the stream ends. Rejects with a `ServiceError` when the
+   * stream fails.
+   */
   async #followOnce(stream: Stream, listener: FollowListener): Promise<void> {
     const { group, consumer, log, window = WINDOW, ackDeadlineMs = ACK_DEADLINE_MS } = this.#options;
     const ackDeadline = {

@@ -24,11 +24,11 @@ export interface GrpcPublisherParts {
 }
 
 const PUBLISH_WITHIN_MS = 10_000;
-/** A shared call gets less time, because a workspace whose events take long delays those of the others. */
+/** A shared call has a shorter time limit, because a slow workspace delays the events of the others in the call. */
 const SHARED_WITHIN_MS = 1_000;
-/** Statuses with which core rejects only a call. */
+/** Statuses with which core rejects only the one call. */
 const CALL_REJECTIONS: readonly status[] = [status.INVALID_ARGUMENT, status.RESOURCE_EXHAUSTED];
-/** Statuses of a publish call with which core rejects every call. */
+/** Statuses of a publish call that core would return for every call. */
 const FINAL: readonly status[] = [...REJECTIONS, status.UNIMPLEMENTED];
 
 /** Publishes events with calls of `PublishEvents`, and retries while core is unavailable. */
@@ -98,7 +98,7 @@ export class GrpcPublisher {
             ...(await this.#publish(events.slice(half))),
           ];
         }
-        // This result is only for the large event: the other events of the call are published.
+        // Here, the call contains only the large event: the other events are published in separate calls.
         if (code === status.RESOURCE_EXHAUSTED && events.some(isLarge)) return [tooLarge(cause)];
         if (CALL_REJECTIONS.includes(code)) {
           throw new CoreRejects(`core rejects a call: ${cause} (${status[code]})`, "call");

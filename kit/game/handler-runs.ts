@@ -27,22 +27,23 @@ export type Handled =
   | { readonly outcome: "dead-letter"; readonly reason: string; readonly document: WorkspaceDocument };
 
 /**
- * Attempts of a handler, and the delay before each further attempt, ms. After the last one, the event is dead-lettered,
- * and a timer is dropped. While an event waits, the later events of its workspace wait too, so its attempts end soon.
+ * Attempts of a handler, and the delay before each further attempt, ms. After the last attempt, the event is
+ * dead-lettered, and a timer is dropped. While an event waits, the later events of its workspace wait too, so the
+ * delays for events are short.
  */
 const ATTEMPTS_MAX = 5;
 const EVENT_RETRY_MS = [250, 500, 1_500, 5_000];
 const TIMER_RETRY_MS = [1_000, 5_000, 15_000, 60_000];
-/** Maximum number of failing events in a workspace whose failures are counted. */
+/** Maximum number of events in a workspace whose failures are counted. */
 const FAILING_MAX = 100;
-/** Time after which an unfinished handler is logged, and time after which the handler has failed, ms. */
+/** Times after which an unfinished handler is logged, and after which it has failed, ms. */
 const SLOW_MS = 10_000;
 const HANDLER_MOST_MS = 120_000;
 /** Maximum number of timers that run before the workspace is saved. The other timers run soon afterwards. */
 const TIMERS_AT_ONCE = 50;
 /**
- * Number of the newest delivery ids that are kept. Core cannot redeliver more events, because it redelivers only
- * unacked ones.
+ * Number of the newest delivery ids that are kept. Core cannot redeliver more events than this, because it redelivers
+ * only unacked events.
  */
 const HANDLED_MAX = 400;
 
@@ -59,8 +60,8 @@ export class HandlerRuns<State> {
   }
 
   /**
-   * Runs the timers that are due at `untilMs`, in order, but not endless timers that start each other. Returns the
-   * document with their effects.
+   * Runs the timers that are due at `untilMs`, in order. Stops at a maximum, because timers can start each other
+   * endlessly. Returns the document with their effects.
    */
   async runTimers(document: WorkspaceDocument, untilMs: number): Promise<WorkspaceDocument> {
     const { game, clock, counts, log } = this.#context;
@@ -84,7 +85,7 @@ export class HandlerRuns<State> {
     return result;
   }
 
-  /** Handles an event. The document does not contain its effect yet. */
+  /** Handles an event whose effect the document does not contain yet. */
   async handle(
     document: WorkspaceDocument,
     { deliveryId, received, traceparent }: Delivery,
@@ -139,8 +140,8 @@ export class HandlerRuns<State> {
     this.#failures.delete(deliveryId);
     const [oldest] = this.#failures.keys();
     if (oldest !== undefined && this.#failures.size >= FAILING_MAX) this.#failures.delete(oldest);
-    // The number is kept after the last attempt too. If the save fails, core redelivers the event, which is dropped
-    // again.
+    // The number of failures is kept even after the last attempt. If the save fails, core redelivers the event, and the
+    // event is dropped again.
     this.#failures.set(deliveryId, failures);
     if (failures < ATTEMPTS_MAX) {
       return { outcome: "retry", delayMs: EVENT_RETRY_MS[failures - 1] ?? 0 } as const;
@@ -163,7 +164,7 @@ export class HandlerRuns<State> {
     const turn = new HandlerTurn<State>(game, draft, {
       workspaceId: this.#workspaceId,
       nowMs: clock.now(),
-      // The notice is not the effect of this attempt, so it has no fence that names the attempt.
+      // The notice is not an effect of this attempt, so its fence does not name the attempt.
       cause: `${deliveryId}/dropped`,
       place,
       usage: (verb) => writeCommand(verb, names),

@@ -5,7 +5,7 @@ import { millisecondsOf, type Duration } from "./duration";
 import { copyJson } from "./json";
 import type { AnswerToken, AskOptions, EphemeralOptions, Member, MessageRef, TimerToken, Turn } from "./turn";
 
-/** Maximum numbers: events that a turn publishes, and the waiting timers and open questions of a workspace. */
+/** Maximum numbers of events that a turn publishes, and of waiting timers and open questions of a workspace. */
 const OUTPUTS_MAX = 100;
 const TIMERS_MAX = 1_000;
 const ASKED_MAX = 1_000;
@@ -16,7 +16,7 @@ export interface StateSource<State> {
   readonly newState: () => State;
 }
 
-/** The facts about a turn that the run of the workspace provides. */
+/** The facts about a turn that the caller provides. */
 export interface TurnFacts {
   readonly workspaceId: string;
   readonly place: Place;
@@ -30,12 +30,12 @@ export interface TurnFacts {
   readonly usage: (verb: string) => string;
 }
 
-/** Records what a handler does in a draft of the workspace's document. */
+/** A turn that records the effects of a handler in a draft of the workspace's document. */
 export class HandlerTurn<State> implements Turn<State> {
   readonly #game: StateSource<State>;
   readonly #draft: WorkspaceDocument;
   readonly #facts: TurnFacts;
-  /** The states that the handler has read or assigned: copies, until `commit`. */
+  /** Copies of the states that the handler has read or assigned. `commit` writes them into the draft. */
   readonly #states = new Map<string, unknown>();
   #outputs = 0;
   #isOver = false;

@@ -10,7 +10,10 @@ export interface MetricSources {
   readonly isFollowing: () => boolean;
 }
 
-/** Upper bounds of the buckets for handlers, in seconds. Handlers may wait, e.g. for an API. */
+/**
+ * Upper bounds of the buckets for handlers, in seconds. The last bounds are high, because handlers may wait, e.g. for
+ * an API.
+ */
 const HANDLER_SECONDS_BUCKETS = [...SECONDS_BUCKETS, 10, 30, 60];
 
 /** The metrics of a game. All have the label `game`. */
@@ -80,7 +83,7 @@ export class GameMetrics implements Pick<Metrics, "contentType" | "text"> {
     );
     counter(
       "chatbridge_game_stale_total",
-      "Events that core has refused because another process does their work.",
+      "Events that core has refused because another process has taken over their work.",
       () => one(counts.stale),
     );
     counter(
@@ -88,8 +91,10 @@ export class GameMetrics implements Pick<Metrics, "contentType" | "text"> {
       "Updates of messages that were dropped because the id of the message is unknown.",
       () => one(counts.droppedUpdates),
     );
-    counter("chatbridge_game_save_conflicts_total", "Documents that another process has saved first.", () =>
-      one(counts.conflicts),
+    counter(
+      "chatbridge_game_save_conflicts_total",
+      "Saves that failed because another process had saved the document first.",
+      () => one(counts.conflicts),
     );
     counter("chatbridge_game_outages_total", "Failures of the store, or of publishing.", () =>
       one(counts.outages),

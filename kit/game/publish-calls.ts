@@ -1,13 +1,13 @@
 import { PUBLISH_BATCH_MAX } from "../../core/domain/bounds";
 import { OutboundEvent } from "../../proto/gen/chatbridge/v1/game";
 
-/** Maximum bytes of the events of a call with several events. Core accepts 8 MB. */
+/** Maximum bytes of all events in a call, unless the call contains only one event. Core accepts 8 MB. */
 const CALL_MAX_BYTES = 4_194_304;
 
-/** Maximum bytes that a request has for each event besides the event itself: a tag and a length. */
+/** Maximum bytes that a request contains for each event in addition to the event itself: a tag and a length. */
 const FRAME_MAX_BYTES = 5;
 
-/** The events of a call, and their bytes in the request. */
+/** The events of a call, and the number of bytes that they take in the request. */
 export interface PublishCall {
   readonly events: readonly OutboundEvent[];
   readonly bytes: number;

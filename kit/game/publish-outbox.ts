@@ -38,8 +38,8 @@ const MENTIONED_MAX = 5_000;
 const ENTRY_MAX_AGE_MS = 23 * 3_600_000;
 
 /**
- * Publishes the outbox of a document in order, and records the ids of new messages. The outbox is empty afterwards,
- * unless another process must publish it (`stale`). Rejects if core rejects the game, or if the link is closed.
+ * Publishes the outbox of a document in order, and records the ids of new messages. The outbox is empty afterwards if
+ * the outcome is `published`. Rejects if core rejects the game, or if the link is closed.
  */
 export async function publishOutbox(
   workspaceId: string,

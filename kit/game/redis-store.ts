@@ -75,7 +75,7 @@ function createKeys({ game, prefix = "chatbridge-game" }: RedisStoreOptions) {
     document,
     /** The keys of the document and of the wake times, for the scripts. */
     of: (workspaceId: string) => [document(workspaceId), wakes(partOf(workspaceId))],
-    /** The keys of sorted sets: the member is a workspace id, the score is a time in ms. */
+    /** The keys of the sorted sets of wake times: the member is a workspace id, the score is a time in ms. */
     allWakes: () => Array.from({ length: PARTS }, (_, part) => wakes(part)),
   };
 }
@@ -121,7 +121,10 @@ async function run(
 /** Wake times in one page. */
 const PAGE = 1_000;
 
-/** Reads in pages, so that Redis is not blocked. Unlike a range, a scan finds all members that exist throughout. */
+/**
+ * Reads in pages, so that Redis is not blocked. Unlike reads of ranges, a scan finds all members that exist from its
+ * beginning to its end.
+ */
 async function readWakes(connection: Connection, key: string): Promise<readonly Wake[]> {
   const found = new Map<string, Wake>();
   let cursor = "0";
@@ -137,7 +140,7 @@ async function readWakes(connection: Connection, key: string): Promise<readonly 
   return [...found.values()];
 }
 
-/** The commands that the store uses, of one server or of a cluster. */
+/** The commands of a server or a cluster that the store uses. */
 interface Commands {
   hmGet(key: string, fields: string[]): Promise<readonly unknown[]>;
   zScan(key: string, cursor: string, options: { COUNT: number }): Promise<ScanPage>;
@@ -169,11 +172,11 @@ const CALLS_MOST = 10_000;
 function connect(redis: string | RedisClientOptions | RedisClusterOptions): Client {
   const socket = {
     connectTimeout: CONNECT_WITHIN_MS,
-    // Longer than the interval of pings, so it closes only connections that hang.
+    // Longer than the interval of pings, so this timeout closes only connections that hang.
     socketTimeout: ANSWER_WITHIN_MS + 2 * PING_EVERY_MS,
     reconnectStrategy: (retries: number) => Math.min(RECONNECT_MOST_MS, RECONNECT_FIRST_MS * 2 ** retries),
   };
-  // The caller's options cannot change these.
+  // The caller's options cannot override these options.
   const fixed = {
     // Calls must reject while the connection is lost.
     disableOfflineQueue: true,

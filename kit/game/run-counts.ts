@@ -17,10 +17,10 @@ export interface RunCounts {
   published: number;
   /** Events that core has refused, except as stale. */
   refused: number;
-  /** Events that core has refused because another process does their work. */
+  /** Events that core has refused because another process has taken over their work. */
   stale: number;
   droppedUpdates: number;
-  /** Documents that another process has saved first. */
+  /** Saves that failed because another process had saved the document first. */
   conflicts: number;
   /** Failures of the store, or of publishing. */
   outages: number;

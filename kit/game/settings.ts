@@ -7,7 +7,7 @@ import { NAME_FORM } from "./names";
 export type GameSettings = ReturnType<typeof readGameSettings>;
 export type CommonSettings = ReturnType<typeof readCommonSettings>;
 
-/** Settings of a game in code. Each one replaces an environment variable. */
+/** Settings of a game in code. Each option replaces an environment variable. */
 export interface SettingOptions {
   /** Address of core: host:port; replaces `CORE_ADDRESS`. */
   readonly coreAddress?: string | undefined;
@@ -34,7 +34,7 @@ export type StoreChoice =
   | { readonly type: "files"; readonly folder: string }
   | { readonly type: "redis"; readonly url: string };
 
-/** Reads the settings of a game from its options, and then from the environment. Throws `SettingsError`. */
+/** Reads the settings of a game from the environment. The options override the environment. Throws `SettingsError`. */
 export function readGameSettings(
   game: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -46,7 +46,9 @@ export function readGameSettings(
   }));
 }
 
-/** Reads the settings of a game, except `GAME_STORE`. A program with further settings reads all settings together. */
+/**
+ * Reads the settings of a game, except `GAME_STORE`. A program that has more settings reads all of them in one call.
+ */
 export function readCommonSettings(
   settings: Settings,
   game: string,
@@ -111,7 +113,8 @@ export function parseStore(text: string): StoreChoice {
   if (text === "") return { type: "memory" };
   const [, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text) ?? [];
   if (scheme === undefined) {
-    // A Redis without its scheme, e.g. localhost:6379, is not a folder. A drive of Windows is one.
+    // An address without a scheme, e.g. localhost:6379, is not a folder. A path that begins with a Windows drive is a
+    // folder.
     if (text.includes(":") && !/^(?:[./]|[A-Za-z]:[\\/])/.test(text)) {
       throw new Error("is neither a folder nor a URL: write redis://<host>:<port>, or ./<folder>");
     }

@@ -7,7 +7,7 @@ type Results = readonly PublishResult[];
 export interface SharedCallsOptions {
   /** Makes one call with the events of several workspaces, without retries. */
   share(events: readonly OutboundEvent[]): Promise<Results>;
-  /** Publishes the events of one workspace in a call of their own, with retries. */
+  /** Publishes the events of one workspace in a separate call, with retries. */
   alone(events: readonly OutboundEvent[]): Promise<Results>;
 }
 
@@ -15,31 +15,36 @@ interface Entry extends PublishCall {
   resolve(results: Results | Promise<Results>): void;
 }
 
-/** Minimum milliseconds between two departures. At 1,000 events per second, this halves core's processor time. */
+/**
+ * Minimum milliseconds between two times at which waiting events are sent (departures). At 1,000 events per second,
+ * this interval halves core's processor time.
+ */
 const EVERY_MS = 5;
-/** Maximum milliseconds for which events wait for the calls of the last departure. */
+/** Maximum milliseconds for which events wait until earlier calls have ended. */
 const WAIT_MS = 20;
 /**
  * Milliseconds for which no call is shared after a shared call has failed, e.g. because one of several Redis servers
- * does not answer. Meanwhile, the workspaces on that server begin to wait alone.
+ * does not answer. In this time, each workspace on that server begins a separate call, and no longer delays other
+ * workspaces.
  */
 const APART_MS = 10_000;
 
 /**
- * Lets events of several workspaces share a call to core, because a call costs core about eight times as much as a
- * further event of a call. Events leave at once if no events left in the last 5 ms, and the calls of the last departure
- * have ended. Otherwise they wait for this, but only until 20 ms after the last departure, and then leave together.
+ * Lets events of several workspaces share a call to core, because one more call costs core about eight times as much as
+ * one more event in a call. Events are sent at once if no events were sent in the last 5 ms, and the calls that were
+ * sent last have ended. Otherwise, events wait until then, but at most until 20 ms after the last departure. Waiting
+ * events are sent together (a departure).
  *
- * If a shared call fails, the events of each workspace are published alone, and so are all events of the next 10
- * seconds. So no event can keep those of another workspace from being published.
+ * If a shared call fails, the events of each workspace are published in separate calls, and so are all events of the
+ * next 10 seconds. So no event can prevent the publication of another workspace's events.
  */
 export class SharedCalls {
   readonly #options: SharedCallsOptions;
   #waiting: Entry[] = [];
-  /** The last departure: its time, and the number of its calls that have not ended. */
+  /** The time at which events were last sent, and the number of those calls that have not ended. */
   #last = { atMs: -Infinity, open: 0 };
   #apartUntilMs = -Infinity;
-  /** Cancels the next departure; undefined if none is planned. */
+  /** Cancels the planned departure of the waiting events; undefined if none is planned. */
   #cancel: (() => void) | undefined;
 
   constructor(options: SharedCallsOptions) {
@@ -67,7 +72,7 @@ export class SharedCalls {
       const timer = setTimeout(() => this.#leave(), ms);
       this.#cancel = () => clearTimeout(timer);
     } else {
-      // All events of this turn of the event loop leave together.
+      // All events of this turn of the event loop are sent together.
       const immediate = setImmediate(() => this.#leave());
       this.#cancel = () => clearImmediate(immediate);
     }
@@ -111,7 +116,9 @@ export class SharedCalls {
   }
 }
 
-/** Groups entries, in order, into calls with at most `PUBLISH_BATCH_MAX` events and the bytes of one slice. */
+/**
+ * Groups entries, in order, into calls. A call has at most `PUBLISH_BATCH_MAX` events and `PUBLISH_SLICES.bytes` bytes.
+ */
 function toCalls(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const calls: Entry[][] = [];
   let [count, bytes] = [Infinity, 0];

@@ -34,9 +34,12 @@ export interface StartOptions extends SettingOptions {
    * process, and a failed start stops the process. If false, a failed start rejects.
    */
   readonly isProgram?: boolean | undefined;
-  /** If `isProgram` is false: stops the game when it is aborted. A start in progress then rejects. */
+  /**
+   * Aborting this signal stops the game, and makes a start in progress reject. It has an effect only if `isProgram` is
+   * false.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** Settings that the program has read: they replace the options above, except `store`, and the environment. */
+  /** Settings that the program has already read. They replace the environment and all options above except `store`. */
   readonly settings?: CommonSettings | undefined;
   /** Replaces `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
@@ -53,9 +56,10 @@ export interface RunningGame {
 }
 
 /**
- * Runs a game. Resolves when the game follows events, and retries while core is unavailable. Fails if a setting is
- * invalid, or if core rejects the token: with exit code 78 or 1, or with a rejection if `isProgram` is false. The exit
- * code after a signal is 0. A second signal ends the process at once, with exit code 1.
+ * Runs a game. Resolves when the game follows events, and retries while core is unavailable. If a setting is invalid,
+ * the process exits with code 78. If core rejects the token, the process exits with code 1. If `isProgram` is false,
+ * the promise rejects instead. The exit code after a signal is 0. A second signal ends the process at once, with exit
+ * code 1.
  */
 export async function startGame<State>(game: Game<State>, options: StartOptions = {}): Promise<RunningGame> {
   if (options.isProgram === false) {

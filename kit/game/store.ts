@@ -21,8 +21,8 @@ export interface Wake {
 export interface GameStore {
   load(workspaceId: string): Promise<StoredDocument | undefined>;
   /**
-   * Stores a document if the stored version is `version - 1` (0: nothing is stored). Resolves to false if it is not,
-   * because another process has saved the workspace. When it resolves to true, the document is durable.
+   * Stores a document if the stored version is `version - 1` (0 if nothing is stored). Resolves to false if another
+   * process has saved a different version. When it resolves to true, the document is durable.
    *
    * @param wakeAtMs the time for `wakes`; undefined if the workspace need not be woken
    */
@@ -38,7 +38,8 @@ export interface GameStore {
  * Returns a store in memory. The state is lost when the process stops, so use this store only in tests and for short
  * games.
  *
- * @param workspacesMax the number of workspaces above which the one that was saved least recently is dropped
+ * @param workspacesMax the maximum number of workspaces; above it, the workspace that was saved least recently is
+ * dropped
  */
 export function memoryStore(workspacesMax = Infinity): GameStore {
   const stored = new Map<string, { readonly version: number; readonly text: string }>();

@@ -1,4 +1,7 @@
-/** An event that is delivered this long after the service has received it is late, ms: core delivers a backlog. */
+/**
+ * Milliseconds between the receipt by the service and the delivery after which an event is late, i.e. part of a
+ * backlog.
+ */
 const LATE_MS = 1_000;
 /** Due timers wait this long after a late delivery, ms. */
 export const QUIET_MS = 1_000;
@@ -7,19 +10,20 @@ const WAIT_MOST_MS = 10_000;
 
 /**
  * Decides how long the due timers of a workspace wait for a backlog. After an outage, core delivers events that members
- * sent before the timers were due, so these events come first: a guess in time counts, although the game handles it late.
+ * sent before the timers were due, so these events come first. For example, a guess that came in time counts, even if
+ * the game handles it late.
  */
 export class TimerHold {
   #lateAtMs = -Infinity;
 
-  /** Notes a delivery, and when the service received its event. */
+  /** Records a delivery, and the time at which the service received its event. */
   note(receivedAtMs: number, nowMs: number): void {
     if (receivedAtMs < nowMs - LATE_MS) this.#lateAtMs = nowMs;
   }
 
   /**
-   * Returns the time up to which timers may run: `nowMs` unless they wait for a backlog, or for an event that was given
-   * back (`isWaiting`).
+   * Returns the time up to which timers may run. This time is `nowMs`, unless timers wait for a backlog, or for an
+   * event that was given back to core (`isWaiting`).
    */
   until(nowMs: number, isWaiting: boolean): number {
     return !isWaiting && nowMs >= this.#lateAtMs + QUIET_MS ? nowMs : nowMs - WAIT_MOST_MS;

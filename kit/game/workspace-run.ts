@@ -31,7 +31,10 @@ const OUTAGE_DELAY_MS = 1_000;
 const GONE_KEPT_MS = 30 * 86_400_000;
 /** Maximum number of events that are handled, saved and published together. */
 const BATCH_MAX = 50;
-/** Time after which no further event joins a batch, ms. So members do not wait for the slow handlers of later events. */
+/**
+ * Time after which no further event joins a batch, ms. The limit keeps members from waiting for slow handlers of later
+ * events.
+ */
 const BATCH_MOST_MS = 100;
 
 interface Job {
@@ -52,13 +55,13 @@ interface Worked {
   /** Deliveries to ack. */
   readonly done: string[];
   readonly dead: { readonly deliveryId: string; readonly reason: string }[];
-  /** Events that must be delivered again, because the handler of the first one has failed. */
+  /** Events that must be delivered again, because the handler of the first event has failed. */
   retry?: { readonly jobs: readonly Job[]; readonly delayMs: number };
 }
 
 /**
- * Handles the events and timers of one workspace, in order. Events that have arrived meanwhile are handled, saved and
- * published together.
+ * Handles the events and timers of one workspace, in order. Events that arrive while work is in progress are then
+ * handled, saved and published together.
  *
  *     load ─▶ handlers work on drafts ─▶ save with the outbox ─▶ publish ─▶ ack
  *
@@ -72,10 +75,16 @@ export class WorkspaceRun<State> {
   readonly #timerHold = new TimerHold();
   #queue: Job[] = [];
   #isDue = false;
-  /** Increases with each `drop`. A batch of an earlier era must not change the queue: core redelivers its events. */
+  /**
+   * Increases with each `drop`. A batch of an earlier era must not change the queue, because core redelivers the
+   * batch's events.
+   */
   #era = 0;
   #isStopping = false;
-  /** The id of an event that was given back. Until core redelivers it, later events are ignored, to keep the order. */
+  /**
+   * The delivery id of an event that was returned to core. Until core redelivers the event, later events are ignored,
+   * to keep the order.
+   */
   #givenBack: string | undefined;
   #stored: StoredDocument | undefined;
   /** Whether the outbox was published since the document was saved. */
@@ -88,12 +97,15 @@ export class WorkspaceRun<State> {
     this.#handlers = new HandlerRuns(id, context);
   }
 
-  /** Resolves when the work in progress has finished. Undefined if no work is in progress. */
+  /** A promise that resolves when the work in progress has finished; undefined if no work is in progress. */
   get running(): Promise<void> | undefined {
     return this.#running;
   }
 
-  /** Whether this run can be dropped: it has no work in progress, no unsaved change, and no event that it gave back. */
+  /**
+   * Whether this run can be dropped: it has no work in progress, no unsaved change, and no event that it returned to
+   * core and still awaits.
+   */
   get isClean(): boolean {
     return this.#running === undefined && !this.#isDirty && this.#givenBack === undefined;
   }
@@ -107,15 +119,15 @@ export class WorkspaceRun<State> {
     this.#start();
   }
 
-  /** Runs the due timers, and publishes the outbox that an earlier process has left. */
+  /** Runs the due timers, and publishes the outbox that an earlier process did not publish. */
   wake(): void {
     this.#isDue = true;
     this.#start();
   }
 
   /**
-   * Drops the queued events, which core redelivers, and the document, which another process may change. Work in
-   * progress continues, but stale results are refused.
+   * Drops the queued events, because core redelivers them, and the document, because another process may change it.
+   * Work in progress continues, but core and the store refuse stale results.
    */
   drop(): void {
     this.#era += 1;
@@ -125,7 +137,10 @@ export class WorkspaceRun<State> {
     this.#forgetDocument();
   }
 
-  /** Saves the empty outbox. A failure needs no retry, because the next process publishes with the same keys. */
+  /**
+   * Saves the empty outbox. If the save fails, no retry is needed, because the next process publishes the outbox with
+   * the same idempotency keys.
+   */
   flush(): void {
     if (this.#isDirty) this.#exclusively(() => this.#saveClean());
   }
@@ -164,7 +179,7 @@ export class WorkspaceRun<State> {
     });
   }
 
-  /** Runs `work` unless other work is in progress, and then the rest of the queue. Errors are logged. */
+  /** Unless other work is in progress, runs `work`, and then handles the rest of the queue. Errors are logged. */
   #exclusively(work: () => Promise<void>): void {
     this.#running ??= work()
       .catch((error: unknown) => this.#giveUp({ jobs: [], era: this.#era }, error))
@@ -180,7 +195,8 @@ export class WorkspaceRun<State> {
     const { jobs, era } = batch;
     const before = await this.#load(era);
     if (isLongGone(before.document, clock.now()) && jobs.length === 0) return this.#remove();
-    // What a killed process has left comes first: replies name its messages by the ids that core returns.
+    // The outbox of a killed process is published first, because replies refer to its messages by the ids that core
+    // returns.
     if ((await this.#publish(before, jobs)) === "stale") return this.#reload();
     const { document, done, dead, retry } = await this.#work(before.document, batch);
     const stored = await this.#saveEffect(before, document);
@@ -189,7 +205,8 @@ export class WorkspaceRun<State> {
       return this.#reload();
     }
     const outcome = await this.#publish(stored, jobs);
-    // Core redelivers the events, to this process or to another one. They may already be in the queue.
+    // Core redelivers the events to this process or to another process. The redelivered events may already be in the
+    // queue.
     if (outcome === "stale") return this.#reload();
     for (const { deliveryId, reason } of dead) link.deadLetter(deliveryId, reason);
     if (done.length > 0) link.ack(done);
@@ -202,7 +219,10 @@ export class WorkspaceRun<State> {
     );
   }
 
-  /** Runs the handlers of the due timers and of a batch. The events that do not fit go back to the queue. */
+  /**
+   * Runs the handlers of the due timers and of a batch. Events for which the batch has no time left go back to the
+   * queue.
+   */
   async #work(before: WorkspaceDocument, { jobs, era }: Batch): Promise<Worked> {
     const { clock } = this.#context;
     const beganAtMs = clock.now();
@@ -220,7 +240,7 @@ export class WorkspaceRun<State> {
         done.push(deliveryId);
         continue;
       }
-      // Timers that were due when the service received the event come first.
+      // Timers that were due when the service received the event run before the event's handler.
       const receivedAtMs = receivedAtOf(delivery, clock.now());
       document = await this.#handlers.runTimers(document, receivedAtMs);
       const handled = await this.#handlers.handle(document, delivery);
@@ -247,14 +267,15 @@ export class WorkspaceRun<State> {
       version: 0,
       document: emptyDocument(randomBytes(6).toString("base64url")),
     };
-    // After `drop`, another process may change the document.
+    // After `drop`, another process may change the document, so it is not kept.
     if (era === this.#era) this.#stored = stored;
     return stored;
   }
 
   /**
-   * Saves a document if it contains an effect. Returns undefined if another process has saved one. Without an effect,
-   * the ids of the deliveries are saved with the next effect. Until then, a redelivery has no effect either.
+   * Saves a document if it contains an effect. Returns undefined if another process has saved the document first.
+   * Without an effect, only the ids of the deliveries are new, and they are saved with the next effect. Until then, a
+   * redelivery has no effect either.
    */
   async #saveEffect(
     before: StoredDocument,
@@ -266,7 +287,7 @@ export class WorkspaceRun<State> {
     return stored;
   }
 
-  /** Saves the next version. Returns undefined if another process has saved one. */
+  /** Saves the next version. Returns undefined if another process has saved the document first. */
   async #save({ version }: StoredDocument, document: WorkspaceDocument): Promise<StoredDocument | undefined> {
     const before = this.#stored;
     const stored = { version: version + 1, document };
@@ -311,7 +332,10 @@ export class WorkspaceRun<State> {
     return outcome;
   }
 
-  /** Drops what cannot be published, and keeps the state: the workspace may only be disconnected for some time. */
+  /**
+   * Drops the outbox, which cannot be published, and keeps the state, because the workspace may be disconnected only
+   * for some time.
+   */
   #dropOutbox(document: WorkspaceDocument): void {
     const { clock, log } = this.#context;
     document.outbox = [];
@@ -319,11 +343,11 @@ export class WorkspaceRun<State> {
     document.goneSinceMs = clock.now();
     log.warn(
       { workspaceId: this.id },
-      "core refuses events for a workspace, which was deleted or disconnected: the events are dropped",
+      "core refuses events for a workspace that was deleted or disconnected, so the events are dropped",
     );
   }
 
-  /** Removes the state of a workspace that was deleted. */
+  /** Removes the state of a workspace that core has not known for a long time. */
   async #remove(): Promise<void> {
     const { log, store } = this.#context;
     log.info(
@@ -334,7 +358,7 @@ export class WorkspaceRun<State> {
     await store.remove(this.id);
   }
 
-  /** Gives back everything after an error of the store or of publishing. The outbox is published later. */
+  /** Returns all events to core after an error of the store or of publishing. The outbox is published later. */
   #giveUp({ jobs, era }: Batch, error: unknown): void {
     const { counts, log } = this.#context;
     counts.outages += 1;
@@ -343,7 +367,7 @@ export class WorkspaceRun<State> {
     this.#reload();
   }
 
-  /** Gives these events and the queued events back to core, which redelivers them in order. */
+  /** Returns these events and the queued events to core, which redelivers them in order. */
   #giveBack(jobs: readonly Job[], era: number, delayMs: number): void {
     if (era !== this.#era) return;
     const [first] = [...jobs, ...this.#queue];
@@ -360,7 +384,7 @@ export class WorkspaceRun<State> {
     this.#queue = this.#queue.filter(({ delivery }) => !settled.has(delivery.deliveryId));
   }
 
-  /** Forgets the document. A later wake loads it again, and finishes the remaining work. */
+  /** Forgets the document. A later wake loads the document again, and finishes the remaining work. */
   #reload(): void {
     const { clock, onWake } = this.#context;
     this.#forgetDocument();
@@ -373,12 +397,12 @@ export class WorkspaceRun<State> {
   }
 }
 
-/** Returns when the service received an event, but not a time in the future, ms. */
+/** Returns the time at which the service received an event, but at most `nowMs`, ms since the epoch. */
 function receivedAtOf({ received }: Delivery, nowMs: number): number {
   return Math.min(received?.receivedAt?.getTime() ?? nowMs, nowMs);
 }
 
-/** Returns when a workspace must be woken, ms since the epoch; undefined if there is nothing to do. */
+/** Returns the time at which a workspace must be woken, ms since the epoch; undefined if there is nothing to do. */
 function wakeAtOf(document: WorkspaceDocument, runsAt = (atMs: number) => atMs): number | undefined {
   const timer = firstTimer(document);
   const times = [

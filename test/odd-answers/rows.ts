@@ -5,8 +5,8 @@ import { signatureOf } from "../harness/bridge";
  *
  * - `ok`: continue as after a regular answer.
  * - `retry`: make the same request again.
- * - `stop`: do not make the same request again. After a poll, the program exits, or reports the answer and polls
- *   rarely.
+ * - `stop`: do not make the same request again. If the request was a poll, the program may exit, or report the answer
+ *   and poll less often.
  * - `wait`: wait so long that no test sees the next poll. An event is dropped.
  */
 export type Reaction = "ok" | "retry" | "stop" | "wait";

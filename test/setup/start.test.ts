@@ -73,7 +73,7 @@ test("core and the edge become ready", async () => {
   await until("the edge is ready", () => isReady(ports.edgeHealth));
 });
 
-test("core finds no fault in the settings of Redis, and its user lacks no permission", () => {
+test("core finds no fault in the settings of Redis, and core's Redis user has all required permissions", () => {
   expect(core.output()).toContain("core is ready");
   expect(core.output()).not.toMatch(/may lose data|NOPERM|permission|memory of Redis/i);
   expect(runCli("workspace", "create", "Ann's team", "--show-secret")).toMatchObject({

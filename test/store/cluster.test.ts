@@ -271,8 +271,8 @@ test("data that no replica has confirmed is not acknowledged, and is not sent in
   }
   expect(await onceAvailable("a page is read", readPage)).toMatchObject({ events: [expect.anything()] });
   expect(await onceAvailable("pushes are read", readPushes)).toHaveLength(1);
-  // The calls failed, but they have stored the second event and have read it for the group. The follower acquires the
-  // lease again, because it may have expired while the replica was paused.
+  // The calls failed, but they had already stored the second event, and had read it for the group. The follower
+  // acquires the lease again, because it may have expired while the replica was paused.
   const again = await onceAvailable("the event is read again", async () => {
     await careful.followLog.take(member, shard);
     return careful.followLog.readAgain(member, shard, 10, undefined);

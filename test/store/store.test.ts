@@ -79,7 +79,7 @@ describe("functions that a Redis server has lost", () => {
     ["a master is unavailable", new StoreUnavailable("the master is unavailable")],
     ["Redis rejects them", new ErrorReply("ERR not now")],
   ])(
-    "functions that a server has lost make the store unavailable if they cannot be loaded because %s",
+    "if a server has lost its functions, the store is unavailable while they cannot be loaded because %s",
     async (_why, why) => {
       await store.redis.command("", ["FUNCTION", "FLUSH"]);
       const refused = readWith(why);

@@ -49,8 +49,8 @@ function answerWith(answers: readonly Answer[]): void {
 }
 
 /**
- * Starts a new holder of the shard's lease, whose attempts get these answers. Returns the times of the attempts within
- * a minute, in ms.
+ * Starts a new holder of the shard's lease. The bridge gives these answers to the attempts of the new holder. Returns
+ * the times of the attempts within a minute, in ms.
  */
 async function attemptTimes(...answers: readonly Answer[]): Promise<readonly number[]> {
   answerWith(answers);

@@ -52,7 +52,7 @@ function watchAll(watch: ReturnType<typeof createWorkspaceWatches>, count: numbe
   );
 }
 
-test("1,000 watches of two workspaces share one read of each workspace's log, and each watch gets the health", async () => {
+test("1,000 watches of two workspaces share one read of each workspace's log, and each watch gets the health of its workspace", async () => {
   const watch = createWorkspaceWatches(context);
   const over = new AbortController();
   const first = watchAll(watch, 250, over.signal);

@@ -109,7 +109,7 @@ class TypedLines {
     const what = number === undefined ? "Answers" : "Numbers";
     const hint =
       where === ""
-        ? "No question waits for an answer here."
+        ? "No question is waiting for an answer here."
         : `${what} count in the channel of the question: type ${where}.`;
     const needsHelp = where === "" || asksForHelp(text);
     this.#tell(member, needsHelp ? `${hint} ${this.#howToPlay(member)}` : hint);

@@ -44,9 +44,9 @@ test("notices about a channel begin with the name of the channel", async () => {
 test.each([
   ["2", "Numbers count in the channel of the question: type !2 in #games."],
   ["!2", "Numbers count in the channel of the question: type !2 in #games."],
-  ["help", "No question waits for an answer here. To play, type !play in #games."],
-  ["!help", "No question waits for an answer here. To play, type !play in #games."],
-  ["hello", "No question waits for an answer here. To play, type !play in #games."],
+  ["help", "No question is waiting for an answer here. To play, type !play in #games."],
+  ["!help", "No question is waiting for an answer here. To play, type !play in #games."],
+  ["hello", "No question is waiting for an answer here. To play, type !play in #games."],
   ["!play start", "Commands do not work here. To play, type !play in #games."],
 ])("a member who types %s several times in private gets one explanation", async (typed, answer) => {
   const nick = `M${Math.floor(Math.random() * 1e6)}`;

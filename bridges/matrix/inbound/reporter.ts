@@ -46,7 +46,7 @@ const HINT_EVERY_MS = 5_000;
 const ROOMS_NOTED = 1_000;
 /** Maximum number of hints that are remembered, so that they are not repeated. */
 const HINTS_NOTED = 5_000;
-const NO_QUESTION = "No question waits for an answer here.";
+const NO_QUESTION = "No question is waiting for an answer here.";
 
 /** Reports members' events to the service, and shows hints and problems to these members in the room. */
 export class Reporter {

@@ -83,7 +83,7 @@ test("the bridge explains why private lines without a question, corrections and 
   expect(hint).toMatchObject({
     type: "chat",
     nick: "games",
-    body: "No question waits for an answer here. To play, type !play in games@rooms.localhost.",
+    body: "No question is waiting for an answer here. To play, type !play in games@rooms.localhost.",
   });
   ann.say("!play third");
   await reported("third");

@@ -1,12 +1,12 @@
--- Returns the key of the list of the events that were sent again. Each line is '<time, ms> <event id> <name of the
--- caller's token>', the newest last.
+-- Returns the key of the list that records which events were sent again. Each line is '<time, ms> <event id> <name of
+-- the caller's token>', the newest last.
 local function again_key(prefix, workspace)
   return prefix .. ':again:' .. workspace
 end
 
--- Puts failed events back at the end of the push queue, with unchanged bytes. In the same step, removes these events
--- from the failed events, so if several calls name an event, only one call queues the event. The attempts are counted
--- from 1 again, because the event has a new entry in the queue.
+-- Puts failed events back at the end of the push queue, with unchanged bytes. The same step removes these events from
+-- the failed events, so only one call queues an event even if several calls name it. The attempts are counted from 1
+-- again, because the event has a new entry in the queue.
 -- ARGV: maximum length and maximum bytes of the push queue, workspace, name of the caller's token, then the ids of the
 -- events.
 -- Returns for each event, in order: queued; expired; not-kept; overloaded (the queue is full, and the event is still a

@@ -5,21 +5,22 @@
 -- An identity is a digest of the request id or of the signed request. The digests are fields
 -- of small hashes, which Redis keeps packed. A digest takes about 20 bytes in a hash with many
 -- digests, and about 40 bytes in a hash with few digests.
--- A request id is stored in the hash of the half day in which it arrived. The hash expires a
--- day and ten minutes after the end of that half day. A lookup reads the hashes of all half
--- days of the last 24 hours. The lookup also reads the hash of the next half day, in case the clock stepped back. A
--- request without an id is stored in the hash for the ten-minute interval of its signed timestamp, so one lookup finds
--- the request. The hash exists at least as long as core could accept a request whose timestamp is in this interval.
+-- A request id is stored in the hash for the half day in which the request arrived. The hash expires a day and ten
+-- minutes after the end of that half day. A lookup reads the hashes of all half days of the last 24 hours. The lookup
+-- also reads the hash of the next half day, in case the clock stepped back. A request without an id is stored in the
+-- hash for the ten-minute interval of its signed timestamp, so one lookup finds the request. The hash exists at least
+-- as long as core could accept a request whose timestamp is in this interval.
 
--- Number of hashes per shard, for each half day or ten minutes. Redis packs a hash of up to
--- 512 ids.
+-- Number of hashes in a shard for each half day (request ids) or ten minutes (requests without an id). Redis packs a
+-- hash of up to 512 ids.
 local BUCKETS = 1024
 local DAY = @REQUEST_ID_SECONDS@
 local HALF_DAY = DAY / 2
 local TEN_MINUTES = 2 * @TIMESTAMP_TOLERANCE_SECONDS@
 
--- The keys of the hashes of half days, without the bucket, by prefix: `slot` is the number of the current half day, and
--- each offset from it has its key. Lua takes long to make texts of numbers.
+-- The keys of the half-day hashes, without the bucket, cached for each shard's prefix. `slot` is the number of the
+-- current half day, and each offset from `slot` maps to the key of that half day. The keys are cached because
+-- converting numbers to strings is slow in Lua.
 local id_heads = {}
 
 local function id_heads_of(prefix, slot)
@@ -45,8 +46,8 @@ local function remember(key, field, value, untilSeconds)
   return true
 end
 
--- Returns true when the request id was stored within the last day. Otherwise returns false, and stores the id unless
--- `isClosed` is true.
+-- Returns whether the request id was stored within the last day. If the id was not stored, stores it unless `isClosed`
+-- is true.
 local function repeats_id(prefix, digest, seconds, isClosed)
   local bucket, field = bucket_of(digest), string.sub(digest, 3)
   local slot = math.floor(seconds / HALF_DAY)
@@ -61,8 +62,8 @@ local function repeats_id(prefix, digest, seconds, isClosed)
     (slot + 1) * HALF_DAY + DAY + TEN_MINUTES)
 end
 
--- Returns true when the digest of the signed request was already stored. Otherwise returns false, and stores the digest
--- unless `isClosed` is true.
+-- Returns whether the digest of the signed request was already stored. If the digest was not stored, stores it unless
+-- `isClosed` is true.
 local function repeats_request(prefix, digest, timestamp, isClosed)
   local slot = math.floor(timestamp / TEN_MINUTES)
   local key = prefix .. ':same:' .. digits(slot) .. ':' .. bucket_of(digest)

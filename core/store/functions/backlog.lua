@@ -27,10 +27,10 @@ local function is_before(id, other)
 end
 
 -- Counts the lost entries after `trimmed` entries were removed from the beginning of a log. No
--- removed entry has an id below `from`. A removed entry is lost when a group had not acked it. If there are several
--- groups, only the losses of the group that lost the most are counted. If there is no group, all removed entries are
--- lost. `groups` are the groups before the removal. From Redis 8 on, the lag of a group no longer includes removed
--- entries. Returns the count and the group ('' for none).
+-- removed entry has an id below `from`. A removed entry counts as lost if any group had not acked it. If there are
+-- several groups, only the losses of the group that lost the most are counted. If there is no group, all removed
+-- entries are lost. `groups` are the groups before the removal. From Redis 8 on, the lag of a group no longer includes
+-- removed entries. Returns the count and the group ('' for none).
 local function count_lost(log, from, trimmed, groups)
   if #groups == 0 then return trimmed, '' end
   local left = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
@@ -67,8 +67,7 @@ register('read_backlog', function(keys, args)
     time_of(redis.call('XRANGE', prefix .. ':push', '-', '+', 'COUNT', 1)[1]),
     redis.call('XLEN', prefix .. ':mail'), length, redis.call('XLEN', prefix .. ':operator') }
   for i, group in ipairs(groups_of(log)) do
-    -- There are more groups only if an older release, which did not limit their number, opened
-    -- them.
+    -- More groups exist only if an older release, which did not limit their number, opened them.
     if i > @GROUPS_MAX@ then break end
     local name, last, lag, pending = unpack(group, 1, 4)
     -- Entries that were read are older than unread entries.

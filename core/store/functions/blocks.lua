@@ -1,12 +1,12 @@
 -- Held events in format 1, of release 1.0.0-beta.1. Only the migration uses this file.
 --
--- A block is the JSON of consecutive events, joined by commas: a string, `:block:<workspace>:<sequence of its first
--- event>`. The index of a block contains 12 bytes for each event: its sequence (a double), and the position after its
--- JSON (an integer). The indexes of full blocks are the entries of a stream, `:full:<workspace>`; the id of an entry is
--- the sequence of the block's last event. The index of the newest block, which is not full, is the string
--- `:index:<workspace>`.
+-- A block is a string: the JSON of consecutive events, joined by commas. Its key is
+-- `:block:<workspace>:<sequence of its first event>`. The index of a block contains 12 bytes for each event: the
+-- event's sequence (a double), and the position after the event's JSON (an integer). The indexes of full blocks are the
+-- entries of a stream, `:full:<workspace>`; the id of an entry is the sequence of the block's last event. The index of
+-- the newest block, which is not full, is the string `:index:<workspace>`.
 
--- Maximum bytes of a block. A larger event is a block on its own.
+-- Maximum bytes of a block. A larger event is stored in a separate block.
 local BLOCK_BYTES = 16300
 local INDEX_BYTES = 12
 -- Seconds until a block expires after its last event. An index expires before its block.
@@ -41,7 +41,7 @@ local function oldest_block(prefix, workspace)
   return redis.call('GET', index_key(prefix, workspace)) or nil
 end
 
--- Removes a block and its index. `id` is the result of oldest_block.
+-- Removes a block and its index. `id` is the second result of oldest_block.
 local function remove_block(prefix, workspace, index, id)
   redis.call('UNLINK', block_key(prefix, workspace, index))
   if not id then

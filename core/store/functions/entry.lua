@@ -1,9 +1,9 @@
--- Reads one entry of a workspace's log, and its data that is still stored.
+-- Reads one entry of a workspace's log, and the data of the entry that is still stored.
 
 local SHOWN_EVENTS_MAX = @SHOWN_EVENTS_MAX@
 local SHOWN_EVENTS_MAX_BYTES = @SHOWN_EVENTS_MAX_BYTES@
 
--- Returns the line of polls with this id; nil when there is none.
+-- Returns the line that has this id in the log of polls; nil when there is none.
 local function line_of(prefix, workspace, id)
   local run = run_line(prefix, workspace)
   if run and id_of(run) == id then return run end

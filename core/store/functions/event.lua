@@ -1,18 +1,18 @@
--- Reads what the store contains about one event: the event itself while it is held, queued or kept, and its entries in
--- the logs. Held events and queued events have no index by event id. But an event id contains the time at which the
--- event was published, and the clock of all cores follows the clock of Redis. So the function looks only at the events
--- that were stored soon after that time.
+-- Reads what the store contains about one event: the event itself if it is held, queued or kept as a failed event, and
+-- the event's entries in the logs. Held events and queued events have no index by event id. But an event id contains
+-- the time at which the event was published, and the clock of all cores follows the clock of Redis. So the function
+-- looks only at the events that were stored soon after the time in the id.
 
 do
-  -- An event is stored at most this long after its id was created, e.g. while the store is slow.
+  -- Maximum milliseconds from the creation of an event's id until the event is stored, e.g. while the store is slow.
   local STORED_WITHIN_MS = 60000
   -- Maximum error of a core's clock, relative to the clock of Redis.
   local CLOCK_ERROR_MS = 250
-  -- Maximum number of events, and of their bytes, that one search reads.
+  -- Maximum number of events, and maximum bytes of events, that one search reads.
   local SEARCH_MAX = 1500
   local SEARCH_MAX_BYTES = 4194304
   local SEARCH_AT_ONCE = 20
-  -- Characters of an event before its id: `{"id":"`, and of a logged delivery: `["`.
+  -- Number of characters before the event id: `{"id":"` in an event, and `["` in a logged delivery.
   local BEFORE_ID, BEFORE_LOGGED_ID = 7, 2
 
   local function is_id_at(text, before, event)
@@ -56,7 +56,7 @@ do
       function(packed) return string.sub(packed, 1, #head) == head end)
   end
 
-  -- Returns the lines of the polls that returned the event with this number, oldest first.
+  -- Returns the log lines of the polls that returned the event with this number, oldest first.
   local function polls_of(prefix, workspace, number)
     local found = {}
     for _, line in ipairs(redis.call('LRANGE', prefix .. ':polls:' .. workspace, 0, -1)) do

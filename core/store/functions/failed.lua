@@ -1,12 +1,12 @@
 -- Failed events: events whose pushes failed (a dead letter queue). Redis keeps a failed event for a day, so that an
 -- operator can send it again. `:failed:<workspace>` contains the ids of the failed events, ordered by the time of the
 -- failure in ms. `:failedevents:<workspace>` contains each event under its id, in the form in which the push queue
--- stores it. The field `bytes` of that hash contains the sum of the sizes. The id of an event begins with "evt_", so no
--- event has the id `bytes`.
+-- stores it. The field `bytes` of that hash contains the total size of the events. The id of an event begins with
+-- "evt_", so no event has the id `bytes`.
 --
--- `shard_most` is the maximum bytes of the failed events of the shard. This bound is an argument, because it depends on
--- the memory of Redis. If it were a constant, cores with different values of `maxmemory` would have different libraries.
--- Each library has its own limiters (see limiters.lua).
+-- `shard_most` is the maximum total bytes of the shard's failed events. This bound is an argument, because it depends
+-- on the memory of Redis. If it were a constant, cores with different values of `maxmemory` would have different
+-- libraries. Each library has its own limiters (see limiters.lua).
 
 local FAILED_SECONDS = @FAILED_SECONDS@
 local FAILED_MAX = @FAILED_MAX@
@@ -63,7 +63,7 @@ local function forget_test(prefix, workspace)
 end
 
 -- Removes the oldest failures of a workspace until there is room for an event of `bytes` bytes.
--- Also removes failed events that are too old to be kept. Returns the bytes of the events that are left.
+-- Also removes failed events that are too old to be kept. Returns the total bytes of the remaining failed events.
 local function make_room(prefix, workspace, cutoff, bytes, shard_most)
   local order, events = failed_keys(prefix, workspace)
   -- A test event is removed first, because nobody needs to send it again.
@@ -81,8 +81,7 @@ local function make_room(prefix, workspace, cutoff, bytes, shard_most)
 end
 
 -- Makes room among the failures of all workspaces of the shard, as make_room does for one
--- workspace. Removes only some of the events that are too old to be kept, because there may be very
--- many.
+-- workspace. Removes only some of the events that are too old to be kept, because there may be very many of them.
 local function make_shard_room(prefix, cutoff, bytes, shard_most)
   local order, sum = prefix .. ':failed', prefix .. ':failedbytes'
   local stale = STALE_REMOVED_MAX
@@ -99,8 +98,8 @@ local function make_shard_room(prefix, cutoff, bytes, shard_most)
   end
 end
 
--- Keeps an event that leaves the push queue undelivered. The oldest failures are removed until
--- the event fits. An event that exceeds the maximum on its own is not kept.
+-- Keeps as a failed event an event that leaves the push queue undelivered. The oldest failures are removed until the
+-- event fits. An event that exceeds the maximum on its own is not kept.
 local function keep_failed(prefix, workspace, now, event, packed, shard_most)
   local bytes = #packed
   if bytes > FAILED_MAX_BYTES then return end
@@ -124,7 +123,7 @@ local function responses_cutoff(now)
 end
 
 -- Keeps the start of a bridge's response body. `entry` is the id of the attempt's entry in the
--- log. These ids increase, so the stream accepts them as its own ids.
+-- log. The ids of attempts increase, so they can also be the ids in the stream of responses.
 local function keep_response(prefix, workspace, now, entry, response)
   local key = responses_key(prefix, workspace)
   redis.call('XADD', key, 'MAXLEN', RESPONSES_MAX, entry, 'r', response)

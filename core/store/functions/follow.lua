@@ -19,10 +19,9 @@ local function read_group(log, group, count)
 end
 
 -- Returns a function that says whether a workspace's next event fits in the stream's window. The
--- rule is in operations/window-share.ts. The arguments from `first` on: the room of the window;
--- the number of events that a workspace can have while there is room; then pairs of a busy
--- workspace and its number of events in flight, or 'waits' if its next events must wait. Without
--- these arguments, every event fits.
+-- rule is in operations/window-share.ts. The arguments from `first` on are: the free room in the window; the number of
+-- events in flight that every workspace may have while there is room; then, for each busy workspace, its id and its
+-- number of events in flight, or 'waits' if its next events must wait. Without these arguments, every event fits.
 local function share_of(args, first)
   if not args[first] then return function() return true end end
   local room, least, counts = tonumber(args[first]), tonumber(args[first + 1]), {}
@@ -39,7 +38,7 @@ local function share_of(args, first)
   end
 end
 
--- Sets the attempts of parked entries to the numbers before this read.
+-- Resets the attempts of parked entries to the numbers that they had before this read.
 local function park(log, group, parked, attempts)
   local by_attempt = {}
   for i = 1, #parked, 2 do
@@ -54,9 +53,9 @@ local function park(log, group, parked, attempts)
   end
 end
 
--- Returns the entries of the workspaces in `scope`: the list of those that fit, and a flat list
--- of the id and the workspace of each parked entry. `scope` lists the ids of the follower's
--- workspaces in this shard, or is '*' for all workspaces. The other entries are acked.
+-- Returns two lists of the entries whose workspaces are in `scope`: the entries that fit, and a flat list of the id and
+-- the workspace of each parked entry. `scope` lists the ids of the follower's workspaces in this shard, or is '*' for
+-- all workspaces. Entries of other workspaces are acked.
 local function deliveries(log, group, scope, entries, attempts, fits)
   local answer, parked, outside = {}, {}, {}
   for _, entry in ipairs(entries) do
@@ -131,9 +130,9 @@ end, { 'allow-oom' })
 
 local read_dead_letter_state = state_reader('dead_lettered_ms')
 
--- Acks an event that a game has given up, and adds an operator event if none of this type was added for the workspace in
--- the last OPERATOR_EVENT_EVERY_MS. ARGV: group, entry id, workspace, attempt, reason. Returns the number of entries that
--- were pending: 0 or 1.
+-- Acks an event that a game has dropped. Adds an operator event, unless one of this type was added for the workspace in
+-- the last OPERATOR_EVENT_EVERY_MS. ARGV: group, entry id, workspace, attempt, reason. Returns the number of entries
+-- that were pending: 0 or 1.
 register('dead_letter', function(keys, args)
   local prefix = keys[1]
   local group, entry, workspace, attempt, reason = unpack(args)

@@ -9,11 +9,11 @@
 -- group; or register_group finds the mark, and assigns a new `made`. In the second case,
 -- drop_group ignores the group in each log that the stream has opened.
 
--- The token of a group that was opened before its token was recorded. No token has this name.
+-- Stands for the token of a group that was opened before tokens were recorded. No token has this name.
 local UNKNOWN_TOKEN = '?'
 
--- Returns an entry of the registry: the token that opened the group first; when the group was
--- made; when it last had a member; and the time of the mark, or 0. Times are in µs.
+-- Parses an entry of the registry: the token that opened the group first; the time when the group was made; the time
+-- when it last had a member; and the time of the mark, or 0. Times are in µs.
 local function to_group(text)
   local token, made, seen, marked = string.match(text, '^(%S+) (%d+) (%d+) (%d+)$')
   return { token = token, made = tonumber(made), seen = tonumber(seen), marked = tonumber(marked) }
@@ -36,8 +36,8 @@ local function is_in_log(prefix, name)
   return false
 end
 
--- Returns which bound a new group would exceed: 0 for the share of the token, -1 for the bound
--- for all groups, or nil for none.
+-- Returns which bound a new group would exceed: 0 for the maximum of the token, -1 for the maximum of all groups, or
+-- nil for neither.
 local function find_full(prefix, name, token, share, most)
   local all, own = 0, 0
   local groups = redis.call('HGETALL', prefix .. ':groups')
@@ -108,9 +108,9 @@ register('touch_groups', function(keys, args)
 end, { 'allow-oom' })
 
 -- Registry: marks a group for removal. ARGV: group; ms for which the group must have had no
--- member. Returns {time of the mark, 1 if the group had no member for this time}. The second value is 0 only when
--- another call has already marked the group. Returns {} when the registry does not contain the group, or when the group
--- is not marked and had a member within this time.
+-- member. Returns {time of the mark, 1 if the group had no member for this time, otherwise 0}. The second value is 0
+-- only when another call has already marked the group. Returns {} when the registry does not contain the group, or when
+-- the group is not marked and had a member within this time.
 register('begin_removal', function(keys, args)
   local group = find_group(keys[1], args[1])
   if not group then return {} end

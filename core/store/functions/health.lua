@@ -1,8 +1,7 @@
--- The health of polling. An event "waits" while it is held (for 24 hours at most) and newer
--- than the last event that was served to the bridge (`served_through`). A poll workspace begins to fail
--- five minutes after its oldest waiting event was held, or after its last poll, whichever is
--- later. `:due` stores this time for each workspace in the state "waiting" below, so
--- `find_failing` only has to read these workspaces.
+-- The health of polling. An event is waiting while it is held (for at most 24 hours) and is newer than the last event
+-- that was served to the bridge (`served_through`). A poll workspace begins to fail five minutes after its oldest
+-- waiting event was held, or after its last poll, whichever is later. For each workspace in the state "waiting" below,
+-- `:due` stores the time at which it begins to fail. So `find_failing` has to read only the workspaces in `:due`.
 --
 --   healthy ──an event is held──▶ waiting ──5 minutes without a poll──▶ failing
 --      ▲                            │  ▲                                  │ │
@@ -67,11 +66,11 @@ local read_due_state = state_reader('mode', 'served_through', 'polls_failing_ms'
 -- In one step, finds the workspaces whose polling has begun to fail, marks these workspaces, and adds an email and an
 -- operator event for each workspace to the outboxes. So each outage causes only one email, even if the function is
 -- called many times. A full outbox drops its oldest emails. Also adds the operator events for push workspaces that have
--- begun to fail, and keeps the index of the workspaces by state current (see states.lua).
--- ARGV: maximum number of emails in the outbox; maximum number of states to compute because they are due, and for the
--- check of all states.
+-- begun to fail, and updates the index of the workspaces by state (see states.lua).
+-- ARGV: maximum number of emails in the outbox; maximum number of states to compute, both for the states that are due
+-- and for the check of all states.
 -- Returns {number of emails in the outbox, number of unsent emails that were dropped, the result of
--- tidy_operator_events, then the ids of the poll workspaces that were found}.
+-- tidy_operator_events, then the ids of the poll workspaces that have begun to fail}.
 register('find_failing', function(keys, args)
   local prefix = keys[1]
   local now = clock()
@@ -114,8 +113,8 @@ register('poll_health', function(keys, args)
     digits(state.polls_recovered_ms or 0), digits(state.refused_ms or 0) }
 end, { 'no-writes' })
 
--- Reads emails from the outbox. ARGV: as read_outbox. The values are workspace, failing since in
--- ms, publication time of the oldest waiting event in ms.
+-- Reads emails from the outbox. ARGV: as read_outbox. The values of an email are: workspace; time in ms at which the
+-- workspace began to fail; publication time in ms of its oldest waiting event.
 register('read_mail', function(keys, args)
   return read_outbox(keys[1] .. ':mail', args)
 end, { 'no-writes' })

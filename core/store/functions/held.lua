@@ -1,10 +1,10 @@
 -- Held events. Each poll workspace has a stream, `:held:<workspace>`, with an entry for each
--- event. The id of an entry is `<sequence>-0`. The value is the event as a page contains it.
--- The field is the event's number, then a space and the name of the token that published the event, if it is known. The
--- number is the count of all events ever held for the workspace, including this event. `held_total` in the workspace's
--- state is the number of the last event. The count of the events after an event is `held_total` minus the event's
--- number, so counting these events does not require reading them. The entry has no second field, because Redis and core
--- would need a quarter more time for a page.
+-- event. The id of an entry is `<sequence>-0`. An entry has one field, whose value is the event in the form in which a
+-- page contains it. The field's name is the event's number, then, if the publishing token is known, a space and the
+-- name of the token. The number counts all events ever held for the workspace, up to and including this event.
+-- `held_total` in the workspace's state is the number of the last event. The number of events after a given event is
+-- `held_total` minus the number of that event, so the later events can be counted without being read. The publisher is
+-- not a second field, because a page would then take Redis and core a quarter more time.
 
 local function held_key(prefix, workspace)
   return prefix .. ':held:' .. workspace
@@ -95,19 +95,20 @@ local function append_held(key, held, total, fresh)
   return last, total, is_lost
 end
 
--- The bytes that can still be added to the held events of a workspace before Redis measures them again: one number for
--- each workspace that recently got events, in the memory of the functions.
+-- The bytes that can be added to a workspace's held events before Redis measures these events again. The library keeps
+-- one number in its memory for each workspace that recently got events.
 local HELD_LOOKS = 16
 local HELD_ROOMS_MAX = 10000
 local held_rooms, held_rooms_count = {}, 0
 
--- Upper bounds of the bytes that Redis needs for an event in addition to its text, and for a stream.
+-- Upper bounds of the extra bytes that Redis needs: for an event in addition to its text, and for a stream.
 local EVENT_EXTRA_BYTES = 256
 local STREAM_EXTRA_BYTES = 8192
 
--- Whether the held events of a workspace are so few that Redis need not measure them: even if all events since the stream
--- was last empty were still there, they and the next event would take only a part of `most`. `bytes` is the size of that
--- event; `state` contains the facts about held events, and as `pending` the bytes that were reserved in this call.
+-- Whether a workspace has so few held events that Redis need not measure them. Even if every event since the stream was
+-- last empty were still held, these events and the next event would take only a small part of `most`. `bytes` is the
+-- size of the next event. `state` contains the facts about held events, and as `pending` the bytes that were reserved
+-- in this call.
 local function is_small(state, bytes, most)
   local events = state.held_total - state.total_before
   local held = events * (state.largest_held + EVENT_EXTRA_BYTES) + STREAM_EXTRA_BYTES
@@ -132,15 +133,15 @@ local function reserve_held(key, bytes, most, pending)
   return true
 end
 
--- Held events stay for a day even if the bridge polls, so they must not take the memory of events that leave sooner.
--- When Redis has used this fraction of its memory, no more events are held. The rest of the memory is for inbound
--- events and pushes.
+-- Held events stay for a day even if the bridge polls, so they must not use the memory that is needed for events that
+-- leave sooner. When Redis has used this fraction of its memory, no more events are held. The rest of the memory is for
+-- inbound events and pushes.
 local HELD_MEMORY_MAX = 0.85
 local MEMORY_LOOK_US, MEMORY_LOOK_BYTES = MICROSECONDS / 10, 1048576
 local memory = { looked = 0, added = 0, is_tight = false }
 
--- Whether Redis has no memory left for held events. `bytes` is the size of the event to add, and `limit` the memory of
--- a Redis without maxmemory (0 for no limit).
+-- Whether Redis has no memory left for held events. `bytes` is the size of the event to add. `limit` is the assumed
+-- memory of a Redis without maxmemory (0 for no limit).
 local function is_memory_tight(now, bytes, limit)
   memory.added = memory.added + bytes
   if math.abs(now - memory.looked) < MEMORY_LOOK_US and memory.added < MEMORY_LOOK_BYTES then return memory.is_tight end

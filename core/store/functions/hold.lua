@@ -1,18 +1,19 @@
 -- Functions that publish events and answer polls. Redis stores held events as held.lua describes.
 
 -- The function `page` returns the events of a page that does not exceed these bounds. For a larger page, `page` returns
--- only the range of the events. A separate XRANGE then reads the events at a fifth of the cost, for Redis, of reading
--- them in the function.
+-- only the range of the events. A separate XRANGE then reads the events, which costs Redis a fifth of reading them in
+-- the function.
 local PAGE_EVENTS = 8
 local PAGE_BYTES = 16384
--- Number of events that are read before their count is known. A page for a bridge that keeps up has no more.
+-- Number of events that are read before the size of the page is known. A page for a bridge that keeps up contains no
+-- more events than this.
 local FIRST_EVENTS = 3
 
 -- Finds up to `limit` events after a sequence. Returns the number of events on the page, the
 -- number of all events after the sequence, the entries of the page (nil for a large page), and
 -- the first entry.
--- For a large page, only a few events are read, because the number of the first one gives the count (see
--- held.lua). In Lua, reading one event costs as much as one call to Redis.
+-- For a large page, only a few events are read, because the total can be computed from the number of the first event
+-- (see held.lua). In Lua, reading one event costs as much as one call to Redis.
 local function find_events(prefix, workspace, after, limit, total)
   local entries, waiting = events_after(prefix, workspace, after, math.min(limit, FIRST_EVENTS), total)
   local events = math.min(waiting, limit)
@@ -21,7 +22,8 @@ local function find_events(prefix, workspace, after, limit, total)
   return events, waiting, entries, entries[1]
 end
 
--- Records a poll that served events up to the sequence `through`. `first` is the entry of the first of `events` events.
+-- Records a poll that served events up to the sequence `through`. The poll returned `events` events, and `first` is the
+-- entry of the first one.
 local function note(prefix, workspace, now, state, through, events, first)
   note_poll(prefix, workspace, now, state, through, log_poll(prefix, workspace, now, state, events, first))
 end
@@ -33,7 +35,7 @@ local function page(prefix, now, workspace, from, limit, state)
     return { 'page', digits(state.last_held), 0, 0 }
   end
   local after = from == 'oldest' and 0 or tonumber(from)
-  -- If this poll reads events, it finds that way whether the stream exists.
+  -- If this poll reads events, the read also shows whether the stream exists.
   local reads = state.last_held > after
   drop_expired(prefix, workspace, now, state, reads)
   local start = math.max(after, state.expired_through)
@@ -53,10 +55,10 @@ local function page(prefix, now, workspace, from, limit, state)
   end
   local bytes, last = 0, entries[#entries]
   for i, entry in ipairs(entries) do bytes, entries[i] = bytes + #entry[2][2], entry[2][2] end
-  -- An empty page records the sequence up to which the bridge has the events: its cursor, or the
-  -- last expired event. But a cursor beyond the last held event came from another
-  -- workspace, or from a page that was lost when Redis was restored from a backup. So core treats such a poll as if it
-  -- had served no event.
+  -- For an empty page, the recorded sequence is that of the last event that the bridge no longer needs: its cursor, or
+  -- the last expired event. But a cursor beyond the last held event came from another workspace, or from a page that
+  -- was lost when Redis was restored from a backup. So a poll with such a cursor is recorded as if it had served no
+  -- event.
   start = math.max(start, expired_through)
   local through = last and sequence_of(last) or (start <= last_held and start or 0)
   note(prefix, workspace, now, state, through, events, first)
@@ -64,7 +66,7 @@ local function page(prefix, now, workspace, from, limit, state)
   return { 'page', last and sequence_digits(last) or '', more, gap, unpack(entries) }
 end
 
--- Reads the fields that a poll needs. The facts about held events are numbers even if none was ever held.
+-- Reads the fields that a poll needs. The facts about held events are numbers even if no event was ever held.
 local function read_poll_state(prefix, workspace)
   local values = redis.call('HMGET', state_key(prefix, workspace), STATE.held_facts, STATE.version, STATE.listed,
     STATE.polled_us, STATE.poll_run, STATE.polls_failing_ms)
@@ -119,7 +121,7 @@ local function next_sequence(last, now)
   return math.max(last + 1, now)
 end
 
--- Reads the fields that publishing needs. The facts about held events are numbers even if none was ever held.
+-- Reads the fields that publishing needs. The facts about held events are numbers even if no event was ever held.
 local function read_publish_state(prefix, workspace)
   local key = state_key(prefix, workspace)
   local values = redis.call('HMGET', key, STATE.held_facts, STATE.mode, STATE.last_sequence, STATE.listed)
@@ -129,8 +131,8 @@ local function read_publish_state(prefix, workspace)
     largest_held = largest_held, served_through = served_through, total_before = total_before, mode = values[2] or nil,
     last_sequence = math.max(tonumber(values[3]) or 0, last_held), listed = values[4] or nil, key = key,
     held_key = held_key(prefix, workspace),
-    -- What `publish` notes about the workspace during a call: the events to hold, as for append_held, and their bytes;
-    -- and the last sequence if no event is to be held.
+    -- `publish` sets these fields during a call: the events to hold (as for append_held), their bytes, and the last
+    -- assigned sequence. That sequence is stored only if there is no event to hold.
     fresh = nil, pending = 0, assigned = nil }
 end
 
@@ -155,7 +157,7 @@ local function hold(prefix, now, workspace, state, fresh)
   end
 end
 
--- Opens the push queue of a shard to add events. `token` and `after` are those of the calling core (see publish).
+-- Opens the push queue of a shard to add events. `token` and `after` come from the calling core (see publish).
 -- `is_read` says whether the core works on the queue and has read all its events. `close` stores the new size of the
 -- queue in bytes, and wakes the cores unless `is_read` is true.
 local function open_queue(prefix, most, mostBytes, token, after)
@@ -198,7 +200,8 @@ local function note_refused(prefix, workspace, now)
   return (waiting(prefix, workspace, now, state))
 end
 
--- Returns whether the stream of a fence still holds the lease, and its delivery is pending with the same attempt.
+-- Returns true if the fence's stream still holds the lease, and the fence's delivery (if any) is still pending with the
+-- same attempt.
 local function is_current(prefix, fence)
   local group, token, entry, attempt = string.match(fence, '^(%S+) (%S+) ?(%S*) ?(%d*)$')
   if not holds_lease(prefix, group, token) then return false end
@@ -213,18 +216,20 @@ end
 
 -- Publishes events. Assigns each sequence and appends the event in the same step, so no reader
 -- sees an event before an event with a lower sequence.
--- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of the push queue; maximum bytes
--- of the held events of a workspace; memory of a Redis without maxmemory in bytes, 0 for no limit; maximum bytes of the
--- failed events of the shard; the token with which the calling core holds the lease of the shard, and the entry of the
--- push queue that it read last ('-' for none). The token is '' if the core cannot take events now. Then for each event:
--- workspace; idempotency key ('' for none); event id; and a list, packed in the same way as arguments: message id, expiry
--- in ms ('' for never), type, push; then the origin ('' for none); then the name of the token that publishes the event ('' for unknown).
+-- ARGV: seconds for which an idempotency key is stored; maximum length and maximum bytes of the push queue; maximum
+-- bytes of the held events of a workspace; memory of a Redis without maxmemory in bytes, 0 for no limit; maximum bytes
+-- of the failed events of the shard; the token with which the calling core holds the lease of the shard, and the entry
+-- of the push queue that it read last ('-' for none). The token is '' if the core cannot accept events directly from
+-- this call. Then for each event: workspace; idempotency key ('' for none); event id; and a list, packed in the same
+-- way as arguments: message id, expiry in ms ('' for never), type, push; then the origin ('' for none); then the name
+-- of the token that publishes the event ('' for unknown).
 -- When the push queue is full, further events are kept as failed events, and logged with the reason "overloaded".
--- The origin is the traceparent ('' for none), which only the push queue stores; then, if the event has a fence, the
--- group and the token of a stream and, if a delivery caused the event, the entry id and the attempt of the delivery. A
--- space is before each field of the fence. Most events have no origin, so it is only one argument.
--- `push` says how a push workspace gets the event. `retried`: from the queue, with retries. `once`: from the queue,
--- without retries. `direct`: the caller of `publish` pushes the event.
+-- The origin begins with the traceparent ('' for none), which only the push queue stores. If the event has a fence, the
+-- group and the token of a stream follow. If a delivery caused the event, its entry id and its attempt follow too. A
+-- space precedes each field of the fence. The origin is a single argument, because most events have no origin.
+-- `push` says how a push workspace gets the event. With `retried`, core pushes the event from the queue, with retries.
+-- With `once`, core pushes the event from the queue, without retries. With `direct`, the caller of `publish` pushes the
+-- event.
 -- Bodies, for each event: the parts of the envelope before and after the sequence.
 -- Returns for each event, in order:
 -- - the sequence
@@ -244,7 +249,7 @@ register('publish', function(keys, args, next_body)
   local answers = {}
   -- The state of each workspace in this call. Each state is read once and written once.
   local states = {}
-  -- Whether each fence is stale. No event of the call changes this, so each fence is checked once.
+  -- Whether each fence is stale. No event of the call can make a fence stale, so each fence is checked once.
   local stale = {}
   local queue
   local held_most, memory_most, failed_most = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
@@ -306,8 +311,8 @@ register('publish', function(keys, args, next_body)
       local number, event, rest = next_sequence(state.last_sequence, now), args[i + 2], args[i + 3]
       local sequence = digits(number)
       state.last_sequence, state.assigned = number, sequence
-      -- The last packed field says how the event is pushed. Only one of its three values,
-      -- `direct`, ends with a "t".
+      -- The last packed field says how the event is pushed. Of the three possible values, only `direct` ends with a
+      -- "t".
       local is_direct = string.byte(rest, -1) == 116
       if mode == 'poll' then
         local fresh, json = state.fresh, before .. sequence .. after

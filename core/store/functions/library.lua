@@ -11,8 +11,8 @@
 -- arguments, because Lua hashes every byte of a string that it creates. `next_body()` returns
 -- the next body.
 --
--- All files are one Lua function, which can have 200 local variables. So a file whose local
--- variables no other file uses is in a block: `do … end`.
+-- All files together form one Lua function, which can have at most 200 local variables. So a file is wrapped in a block
+-- (`do … end`) if no other file uses its local variables.
 local function unpack_fields(packed)
   local fields, count, at = {}, 0, 1
   local size, read = #packed, struct.unpack
@@ -27,7 +27,8 @@ end
 local called_at, called_at_digits
 -- The keys for which the current call has already called `outlive`.
 local outlived
--- The shards to wake at the end of the current call, for each part of a shard ("in" or "push"); nil for none.
+-- The shards whose new events are announced to the cores at the end of the current call, for each part of a shard ("in"
+-- or "push"); nil for none.
 local woken
 
 -- Wakes the cores at the end of the call, because a part of a shard has new events.
@@ -84,8 +85,8 @@ local function clock()
 end
 
 -- Returns the decimal digits of an integer up to 2^53. For a large integer, tostring would
--- return e.g. 1e+15. Arguments of redis.call need no conversion, because Redis itself writes
--- all digits, but Redis takes longer for a number than for a text.
+-- return e.g. 1e+15. redis.call would also accept a number, because Redis itself writes all digits, but Redis takes
+-- longer for a number than for a string.
 local function digits(number)
   return string.format('%d', number)
 end
@@ -105,9 +106,9 @@ local function write_unlogged(write)
   redis.set_repl(redis.REPL_ALL)
 end
 
--- Returns the length of the push queue and the bytes of its events. A separate key stores the count of these bytes,
--- because reading all events would take too long. If the count is lost, a new count becomes correct as soon as the
--- queue has been empty once.
+-- Returns the length of the push queue and the bytes of its events. A separate key stores the number of these bytes,
+-- because reading all events would take too long. If this key is lost, the number is correct again once the queue has
+-- been empty.
 local function queue_size(prefix)
   local length = redis.call('XLEN', prefix .. ':push')
   return length, length > 0 and tonumber(redis.call('GET', prefix .. ':pushbytes') or 0) or 0
@@ -119,7 +120,7 @@ local function set_queue_bytes(prefix, bytes)
 end
 
 -- Ensures that a key does not expire in the next `seconds` seconds, with at most one write per
--- hour. A call looks at each key once. Returns whether this call wrote.
+-- hour. Each call checks a key at most once. Returns whether this call wrote.
 local function outlive(key, seconds)
   if outlived[key] then return false end
   outlived[key] = true
@@ -129,8 +130,8 @@ local function outlive(key, seconds)
 end
 
 -- Returns the first elements of a logged delivery: {event id, type, number of the attempt, result, status}. None of these
--- texts contains a quote or an escape. The later elements, e.g. the start of a message, are not decoded: that would cost
--- time, and one element that cjson rejects would make all results of a call fail, again and again.
+-- texts contains a quote or an escape. The later elements, e.g. the start of a message, are not decoded. Decoding would
+-- take time, and a single element that cjson rejects would make every attempt at the whole call fail.
 local function attempt_of(delivery)
   local event, type, attempt, result, status = string.match(delivery, '^%["([^"]*)","([^"]*)",(%d+),"([^"]*)",(%d+)')
   if not event then return cjson.decode(delivery) end

@@ -1,7 +1,7 @@
 -- The log of a workspace's deliveries. Attempts and drops are in a stream (`:log:`), polls in a
--- list (`:polls:`), so that polls never displace attempts. Consecutive polls that return no
--- events form a run, and a run is one entry. A run in progress is stored in the workspace's
--- state (`poll_run`), so a workspace without events does not need a log while its bridge polls.
+-- list (`:polls:`), so that polls never displace attempts. Consecutive polls that return no events form a run, and the
+-- log contains one entry per run. A run in progress is stored in the workspace's state (`poll_run`), so a workspace
+-- without events does not need a log while its bridge polls.
 --
 -- An entry of `:polls:` is a line: '<entry id> <number of polls> <time of the last poll, ms>
 -- <number of events returned>'. If the poll returned events, ' <sequence> <number>' of the first
@@ -22,7 +22,7 @@ local RUN_PAUSE_US = FAILING_AFTER_MS * 1000
 -- of a poll.
 local POLL_NUMBER_MIN = 1000000
 
--- Two times in ms with the same first seven of 13 digits are less than 1,000 seconds apart.
+-- If two times in ms (13 digits) begin with the same seven digits, they are less than 1,000 seconds apart.
 local RENEWED_DIGITS = 7
 
 local function id_of(line)
@@ -37,8 +37,8 @@ local function next_poll_id(now, last)
   return digits(now / 1000) .. '-' .. POLL_NUMBER_MIN
 end
 
--- Removes the lines that are too old from the start of a list whose expiry has just been renewed: the expiry is for the
--- whole list. `pattern` captures the time of a line in ms.
+-- Removes the lines that are too old from the start of a list. This is necessary when the expiry of the list has been
+-- renewed, because Redis can expire only the whole list. `pattern` captures the time of a line in ms.
 local function drop_old_lines(key, pattern)
   local cutoff = clock() / 1000 - LOGGED_SECONDS * 1000
   local line = redis.call('LINDEX', key, 0)
@@ -48,7 +48,7 @@ local function drop_old_lines(key, pattern)
   end
 end
 
--- Adds a line. `last` is the line before, if the caller has read it ('' for none).
+-- Adds a line. `last` is the previous line, if the caller has read it ('' if there is none).
 local function add_polls(prefix, workspace, line, last)
   local key = prefix .. ':polls:' .. workspace
   local more = redis.call('RPUSH', key, line) - POLLS_MAX
@@ -95,17 +95,18 @@ local function log_poll(prefix, workspace, now, state, events, first)
     .. ' ' .. sequence_digits(first) .. ' ' .. number_of(first), last)
 end
 
--- Logs an attempt or a drop, and ends the run in progress. `response` is one character, which
--- says whether the whole body follows (w) or not (t), and then the start of the bridge's
--- response body; '' for none. `accepted` contains the workspaces whose last attempt was accepted in the same call: for
--- them, another accepted attempt changes nothing but the log. Returns the id of the entry.
+-- Logs an attempt or a drop, and ends the run in progress. `response` contains one character (w if the whole body
+-- follows, t if it is truncated), and then the start of the bridge's response body; '' for none. `accepted` contains
+-- the workspaces whose last attempt was accepted in the same call: for these workspaces, another accepted attempt
+-- changes only the log. Returns the id of the entry.
 local function log_delivery(prefix, workspace, delivery, response, accepted)
   local is_success = is_logged_success(delivery)
   local is_known = is_success and accepted and accepted[workspace]
   local state = not is_known and end_run(prefix, workspace)
   local log = prefix .. ':log:' .. workspace
   local entry = redis.call('XADD', log, 'MAXLEN', '~', DELIVERIES_MAX, '*', 'd', delivery)
-  -- The expiry is for the whole log. Entries contain texts, so older entries must not stay as long as new ones follow.
+  -- Redis can expire only the whole log. Entries contain texts of messages, so entries that are too old are removed
+  -- even while new entries arrive.
   if outlive(log, LOGGED_SECONDS) then
     redis.call('XTRIM', log, 'MINID', digits(clock() / 1000 - LOGGED_SECONDS * 1000))
   end
@@ -117,8 +118,8 @@ local function log_delivery(prefix, workspace, delivery, response, accepted)
   return entry
 end
 
--- Bytes of an event that the log stores when the library itself logs a drop. Core makes the summary from these bytes
--- when it reads the log.
+-- Number of bytes of an event that are stored in the log when the library itself logs a drop. Core makes the summary
+-- from these bytes when it reads the log.
 local EVENT_START_BYTES = 1024
 
 -- Logs a packed event that was dropped before its first attempt.

@@ -1,9 +1,9 @@
 -- The steps of a migration between formats 1 and 2. Only held events and the facts about them have different forms: see
--- blocks.lua, held.lua and state.lua. The other differences are keys and fields that only one of the formats has.
+-- blocks.lua, held.lua and state.lua. All other differences are keys and fields that exist in only one of the formats.
 --
--- Each step is atomic, and continues where the step before has stopped, also after a crash. Within a workspace, the
--- oldest events are converted first. The hash `:migration` of a shard counts what was converted, in the same step, so
--- the counts stay correct when an answer is lost.
+-- Each step is atomic, and continues where the previous step stopped, even after a crash. Within a workspace, the
+-- oldest events are converted first. In the same step, the converted events are counted in the shard's hash
+-- `:migration`, so the counts stay correct when an answer is lost.
 
 local function migration_key(prefix)
   return prefix .. ':migration'
@@ -17,12 +17,13 @@ local function add_counts(prefix, counts)
   end
 end
 
--- In format 1, each fact about held events is a field of the state. These are the fields, in the order of HELD_FACTS.
--- Format 1 does not store the last of them, `total_before`; 0 is correct for every stream.
+-- In format 1, each fact about held events is a separate field of the state. This list contains these fields, in the
+-- order of HELD_FACTS. Format 1 does not store the last fact, `total_before`; 0 is correct for every stream.
 local FACTS_IN_1 = { 'gone', 'oldest', 'held', 'total', 'largest', 'served' }
 
--- Reads the facts about held events of a workspace, in either format. Also returns whether their form is that of
--- format 1. Within a workspace, a migration to format 2 converts them first, and a migration to format 1 last.
+-- Reads the facts about held events of a workspace, in either format. Also returns whether the facts are stored as in
+-- format 1. A migration to format 2 converts the facts before the workspace's events, and a migration to format 1
+-- converts them after the events.
 local function read_facts(prefix, workspace)
   local key = state_key(prefix, workspace)
   local packed, state = redis.call('HGET', key, STATE.held_facts), {}
@@ -57,10 +58,11 @@ local function last_in_stream(key)
   return entry and sequence_of(entry) or 0
 end
 
--- The value of `largest_held` for a stream of a build that did not store this field.
+-- The value of `largest_held` for a stream that was written by a build without this field.
 local LARGEST_UNKNOWN = 65536
 
--- Calls `visit(sequence, first, last)` with each event of a block: the positions of its JSON.
+-- Calls `visit(sequence, first, last)` for each event of a block. `first` and `last` are the positions of the event's
+-- JSON.
 local function each_event(index, visit)
   local first = 1
   for i = 1, #index / INDEX_BYTES do
@@ -70,21 +72,22 @@ local function each_event(index, visit)
   end
 end
 
--- Moves the events of one block to the stream. `state` contains the facts about held events, with the sequence of the last
--- event in the stream as `last`. Returns the block's bytes.
+-- Moves the events of one block to the stream. `state` contains the facts about held events, and as `last` the sequence
+-- of the last event in the stream. Returns the block's bytes.
 local function move_block(prefix, workspace, now, state, index, id)
   local key = held_key(prefix, workspace)
   local block = redis.call('GET', block_key(prefix, workspace, index)) or ''
   local counts, cutoff = { converted = 0, expired = 0, unserved = 0 }, now - HOLD_US
   each_event(index, function(sequence, first, last)
-    -- Format 2 can serve an event only after the events that expired, and after the events of the stream.
+    -- Format 2 can serve an event only if its sequence is higher than those of all expired events and of all events in
+    -- the stream.
     local is_servable = last <= #block and sequence > state.expired_through and sequence > state.last
     if is_servable then
       state.held_total, state.last = state.held_total + 1, sequence
       state.largest_held = math.max(state.largest_held, last - first + 1)
       redis.call('XADD', key, digits(sequence), digits(state.held_total), string.sub(block, first, last))
     elseif last > #block and state.last == 0 then
-      -- The JSON is missing. With this value, the next poll reports a gap.
+      -- The JSON is missing. This value makes the next poll report a gap.
       state.expired_through = math.max(state.expired_through, sequence)
     end
     local name = sequence <= cutoff and 'expired' or is_servable and 'converted' or 'unserved'
@@ -97,7 +100,8 @@ end
 
 local read_push_outage = state_reader('mode', 'pushes_failing_ms', 'push_outage_ms')
 
--- Corrects the failures of pushes that cores of format 1 have not kept current, after an earlier migration from format 2.
+-- Corrects the fields about failed pushes. Cores of format 1 do not update these fields, so they are stale if the data
+-- was in format 2 before.
 local function tidy_push_outage(prefix, workspace, now)
   local state = read_push_outage(prefix, workspace)
   if not state.pushes_failing_ms then return end
@@ -190,8 +194,8 @@ register('read_all', function(keys, args)
 end, { 'no-writes' })
 
 -- Adds up the bytes of the push queue, because format 1 does not store their sum. ARGV: the entry id to start after ('-'
--- for the first entry), bytes of the entries before. At the end of the queue, stores the sum, and returns ''. Otherwise
--- returns {the entry id to continue after, bytes}.
+-- for the first entry), total bytes of the entries before that entry. At the end of the queue, stores the sum, and
+-- returns ''. Otherwise returns {the entry id to continue after, bytes}.
 register('count_queue', function(keys, args)
   local prefix, sum = keys[1], tonumber(args[2])
   local entries = redis.call('XRANGE', prefix .. ':push', args[1] == '-' and '-' or '(' .. args[1], '+', 'COUNT', 200)
@@ -201,13 +205,14 @@ register('count_queue', function(keys, args)
   return ''
 end, { 'allow-oom' })
 
--- The keys of a workspace that only format 2 has. A core of format 1 leaves them when it deletes the workspace.
+-- The keys of a workspace that exist only in format 2. When a core of format 1 deletes a workspace, it does not delete
+-- these keys.
 local NEW_KEYS = { 'held', 'polls', 'changes', 'sends', 'tests', 'operators', 'tested', 'responses', 'hour', 'refused',
   'again', 'failed', 'failedevents' }
 
--- Removes what cores of format 1 have left of deleted workspaces, after an earlier migration from format 2. ARGV: the
--- element of `:states` to start after ('' for the first). Returns the element to continue after; '' at the end. At the end, the
--- next core checks the states of all workspaces.
+-- Removes the keys that cores of format 1 did not delete with their workspaces, because the keys came from an earlier
+-- time in format 2. ARGV: the element of `:states` to start after ('' for the first). Returns the element to continue
+-- after; '' at the end. After the last call, the next core that starts checks the states of all workspaces.
 register('sweep_deleted', function(keys, args)
   local prefix, states = keys[1], keys[1] .. ':states'
   local after = args[1] == '' and '-' or '(' .. args[1]
@@ -225,7 +230,8 @@ register('sweep_deleted', function(keys, args)
   return ''
 end, { 'allow-oom' })
 
--- Counts what a migration to format 2 finds. ARGV: workspace. Returns the numbers of events as add_counts describes them.
+-- Counts the events of a workspace that a migration to format 2 would find. ARGV: workspace. Returns the numbers of
+-- events as add_counts describes them.
 register('survey_2', function(keys, args)
   local prefix, workspace = keys[1], args[1]
   local converted, expired, unserved, cutoff = 0, 0, 0, clock() - HOLD_US
@@ -241,8 +247,9 @@ register('survey_2', function(keys, args)
   return { converted, expired, unserved }
 end, { 'no-writes' })
 
--- Counts what a migration to format 1 finds. ARGV: workspace. Returns the numbers of: held events; older held events;
--- log entries that a core of format 1 cannot read; failed events; logged changes; entries for polls.
+-- Counts the data of a workspace that a migration to format 1 would find. ARGV: workspace. Returns the numbers of: held
+-- events that have not expired; held events that have expired; log entries that a core of format 1 cannot read; failed
+-- events; logged changes; entries for polls.
 register('survey_1', function(keys, args)
   local prefix, workspace = keys[1], args[1]
   local key, results = held_key(prefix, workspace), 0
@@ -254,8 +261,8 @@ register('survey_1', function(keys, args)
     size('LLEN', 'changes') + size('LLEN', 'sends'), size('LLEN', 'polls') }
 end, { 'no-writes' })
 
--- Counts what a migration to format 1 finds in a shard. ARGV: none. Returns the numbers of operator events, and of
--- sessions and sign-in links of the dashboard.
+-- Counts the data of a shard that a migration to format 1 would find. ARGV: none. Returns the number of operator
+-- events, and the number of sessions and sign-in links of the dashboard.
 register('survey_shard_1', function(keys, args)
   local sealed = 0
   for _, kind in ipairs({ 'session', 'link' }) do

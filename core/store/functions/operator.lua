@@ -2,10 +2,10 @@
 -- also adds the event to the outbox of the shard (`:operator`), in the same step. So each change causes exactly one
 -- event.
 --
--- Polls: find_failing adds `workspace.failing`, and the next poll adds `workspace.recovered`.
--- Pushes: for each workspace with `pushes_failing_ms` in its state, `:due` stores the time at which the workspace
--- begins to fail. Most attempts are accepted. So for an accepted attempt, `pushes_failing_ms` is read together with
--- other fields, and nothing is written if the field is not set.
+-- For polls, find_failing adds `workspace.failing`, and the next poll adds `workspace.recovered`. For pushes, `:due`
+-- stores the time at which a workspace begins to fail, if its state contains `pushes_failing_ms`. Most attempts are
+-- accepted. So for an accepted attempt, `pushes_failing_ms` is read together with other fields, and nothing is written
+-- if the field is not set.
 
 local OPERATOR_EVENTS_MAX = @OPERATOR_EVENTS_MAX@
 local OPERATOR_EVENTS_WORKSPACE_MAX = @OPERATOR_EVENTS_WORKSPACE_MAX@
@@ -50,7 +50,7 @@ local function note_attempt(prefix, workspace, delivery, is_failing, is_success)
   end
   if is_failing or DROP_REASONS[attempt_of(delivery)[4]] then return end
   local state, now = read_outage_state(prefix, workspace), math.floor(clock() / 1000)
-  -- An attempt can end after its workspace has become a poll workspace, which uses `:due` itself.
+  -- An attempt can end after its workspace has become a poll workspace, and poll workspaces use `:due` differently.
   if state.mode ~= 'push' then return end
   redis.call('HSET', state_key(prefix, workspace), STATE.pushes_failing_ms, digits(now))
   local due = math.max(now + PUSH_FAILING_AFTER_MS, (state.outage_reported_ms or 0) + OPERATOR_EVENT_EVERY_MS)
@@ -72,9 +72,9 @@ local function begin_push_outage(prefix, workspace)
     { mode = 'push', reason = attempt[4], status = attempt[5], since = failing })
 end
 
--- Records that the final attempt of an event failed. Called after that attempt was logged. Only the
--- first such event after an accepted attempt is reported, and at most one event per
--- OPERATOR_EVENT_EVERY_MS. The other events are counted.
+-- Records that the final attempt of an event failed. Called after the final attempt was logged. Only the first such
+-- event after an accepted attempt is reported, and at most one event per OPERATOR_EVENT_EVERY_MS. The other events are
+-- counted.
 local function note_exhausted(prefix, workspace, delivery)
   local event, type, attempts, result, status = unpack(attempt_of(delivery))
   if DROP_REASONS[result] then return end
@@ -99,8 +99,8 @@ local function tidy_operator_events(prefix)
   return { redis.call('XLEN', key), expired, tonumber(dropped or 0) }
 end
 
--- Reads entries of an outbox. `args`: maximum count, start in the syntax of XRANGE. Returns
--- {entry id, then its three values} for each entry.
+-- Reads entries of an outbox. `args` contains the maximum number of entries, and the id to start at in the syntax of
+-- XRANGE. Returns for each entry: {entry id, then the entry's three values}.
 local function read_outbox(key, args)
   local answers = {}
   for i, entry in ipairs(redis.call('XRANGE', key, args[2], '+', 'COUNT', args[1])) do
@@ -109,7 +109,7 @@ local function read_outbox(key, args)
   return answers
 end
 
--- Reads events from the outbox. ARGV: as read_outbox. The values are workspace, type, facts as JSON.
+-- Reads events from the outbox. ARGV: as read_outbox. The values of an event are: workspace; type; facts as JSON.
 register('read_operator_events', function(keys, args)
   return read_outbox(keys[1] .. ':operator', args)
 end, { 'no-writes' })

@@ -1,14 +1,13 @@
--- The requests of a workspace in the last hour, for people who look for a fault.
+-- The requests of a workspace in the last hour, which help people to find the cause of a problem.
 --
--- The hash `:hour:<workspace>` has one field for each five minutes: the number of the bucket
--- modulo BUCKETS. The value is '<number of the bucket> <letter><count>…', with one letter per
--- kind (see pending-counts.ts). A field that belongs to an earlier hour is overwritten. The key
--- expires when its newest bucket is older than an hour.
+-- The hash `:hour:<workspace>` has one field for each bucket of five minutes: the number of the bucket modulo BUCKETS.
+-- The value is '<number of the bucket> <letter><count>…', with one letter per kind (see pending-counts.ts). A field
+-- that belongs to an earlier hour is overwritten. The key expires when its newest bucket is older than an hour.
 --
--- Most writes are not logged, so that a poll does not cause a disk write. The first write of
--- each bucket is logged, together with the final value of the previous bucket. Core logs the
--- rest with `log_requests`: a minute after the last write, and when core stops. So a crash or a
--- failover of Redis loses the counts of the last six minutes at most, while a core runs.
+-- Most writes are not logged in the append-only file, so that a poll does not cause a disk write. The first write of
+-- each bucket is logged, together with the final value of the previous bucket. Core logs the rest with `log_requests`:
+-- a minute after the last write, and when core stops. So while a core runs, a crash or a failover of Redis loses at
+-- most the counts of the last six minutes.
 local BUCKETS = @REQUEST_BUCKETS@
 local BUCKET_US = @REQUEST_BUCKET_MINUTES@ * 60 * MICROSECONDS
 local HOUR_SECONDS = (BUCKETS + 1) * BUCKET_US / MICROSECONDS
@@ -39,7 +38,7 @@ local function add_text(counts, more)
   return table.concat(order)
 end
 
--- Adds counts to the current bucket. Returns whether the write was not logged.
+-- Adds counts to the current bucket. Returns true if the write was not logged in the append-only file.
 local function add_counts(prefix, workspace, number, more)
   local key = hour_key(prefix, workspace)
   local found, counts = read_bucket(key, number)
@@ -60,11 +59,11 @@ end
 
 -- The hash `:refused:<workspace>` contains the last refused request of each class: '<number of
 -- the bucket> <sample as JSON>'. The first sample of a class in each bucket is logged.
--- Core logs later ones within about a minute with `log_requests`.
+-- Core logs later samples within about a minute with `log_requests`.
 local SAMPLE_SECONDS = 86400
 local SAMPLE_BUCKETS = SAMPLE_SECONDS * MICROSECONDS / BUCKET_US
 
--- Returns whether a stored sample is too old. The expiry is for the whole hash, so it does not remove a single sample.
+-- Returns whether a stored sample is too old. Redis can expire only the whole hash, not a single sample.
 local function is_old_sample(stored, number)
   return tonumber(string.match(stored, '^%d+')) <= number - SAMPLE_BUCKETS
 end
@@ -76,7 +75,7 @@ local function drop_old_samples(key, number)
   end
 end
 
--- Returns whether a write was not logged.
+-- Stores samples. Returns true if any write was not logged in the append-only file.
 local function keep_samples(prefix, workspace, number, samples)
   local key, has_unlogged = refused_key(prefix, workspace), false
   for i = 1, #samples, 2 do
@@ -99,8 +98,8 @@ end
 
 -- Adds the counts and samples of workspaces. ARGV: for each workspace, its id, the counts ('' for
 -- none), and the packed samples: for each sample, its class and the sample ('' for none). A
--- workspace that does not exist never gets a key. Returns for each workspace {whether its counts
--- were written unlogged, whether a sample was}, as 1 or 0.
+-- workspace that does not exist never gets a key. Returns for each workspace two values, each 1 or 0: {whether its
+-- counts were written without logging, whether a sample was}.
 register('add_requests', function(keys, args)
   local prefix, answers = keys[1], {}
   local number = math.floor(clock() / BUCKET_US)

@@ -1,8 +1,8 @@
 -- The free space in a shard's inbound log. An event leaves the log when every group has acked it, or after a day.
 -- The log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has
--- acked leave the log, even if other groups have not acked them: a game that stopped must not block the other
--- games. An event that no group has acked never leaves. If a log at its bound contains only such events, the log is
--- full, and `append` rejects new events.
+-- acked leave the log, even if other groups have not acked them. So a game that has stopped cannot block the other
+-- games. Reaching a bound never removes an event that no group has acked. If a log at its bound contains only events
+-- that no group has acked, the log is full, and `append` rejects new events.
 
 -- Default number of entries in a node of a stream. With `~`, Redis removes only whole nodes, and stops before a node that
 -- would exceed the LIMIT.
@@ -10,10 +10,10 @@ local NODE_ENTRIES = 100
 -- Maximum number of entries that one call removes because of their age.
 local OLD_AT_ONCE = 10000
 
--- Trims the log of inbound events. The key `:infirst` stores the id of the first entry that was left after the last
--- trimming by this function. The lost entries below this id are already counted, so each lost entry is counted only
--- once. `trim` trims the log, and returns the number of removed entries. Returns {count, group} of the lost entries; nil
--- when none were lost.
+-- Trims the log of inbound events. The key `:infirst` stores the id of the first entry that remained when this function
+-- last trimmed the log. The lost entries below this id are already counted, so each lost entry is counted only once.
+-- `trim` trims the log, and returns the number of removed entries. Returns {count, group} of the lost entries; nil when
+-- none were lost.
 local function trim_inbound(prefix, trim)
   local log = prefix .. ':in'
   local groups = groups_of(log)
@@ -75,10 +75,10 @@ local function trim_behind(prefix, count, limited)
   end)
 end
 
--- The bytes of a log are counted in slices, which are in the memory of the functions. A slice records the number
--- and the bytes of successive events, and the bytes of each workspace. The newest slices, whose events are still in
--- the log, add up to the bytes of the log and of each workspace. So counting does not cost a write to Redis per event.
--- After Redis has restarted, the bytes of the earlier events are estimated.
+-- The bytes of a log are counted in slices, which the library keeps in its memory. A slice records the number and the
+-- bytes of successive events, and the bytes of each workspace. The newest slices, whose events are still in the log,
+-- add up to the bytes of the log and of each workspace. So counting does not cost a write to Redis per event. After
+-- Redis has restarted, the bytes of the earlier events are estimated.
 local SLICES = 16
 -- Bytes of an entry in addition to its event.
 local ENTRY_BYTES = 100
@@ -119,7 +119,7 @@ local function bytes_of(prefix, room, length)
   return bytes - (oldest.count > 0 and (count - length) * oldest.bytes / oldest.count or 0)
 end
 
--- Returns the set of the workspaces whose events have more than `share` bytes.
+-- Returns the set of the workspaces whose events take more than `share` bytes.
 local function crowding_in(room, share)
   local sums, found = {}, {}
   for _, slice in ipairs(room.slices) do
@@ -153,10 +153,10 @@ local function look_at_room(prefix, room, now, bounds)
   return lost
 end
 
--- Returns the room of a log for one call of `append`. `is_closed_to(workspace)` tells whether an event of the workspace
--- is rejected. `add` counts an event that was appended. `close` must be called after the last event, and returns the
--- lost entries as trim_inbound does. `bounds` contains the maximum number of entries (`most`), the maximum `bytes`,
--- and the names of the limited tokens (`limited`).
+-- Returns an object that manages the room of a log during one call of `append`. `is_closed_to(workspace)` tells whether
+-- an event of the workspace is rejected. `add` counts an event that was appended. `close` must be called after the last
+-- event, and returns the lost entries as trim_inbound does. `bounds` contains the maximum number of entries (`most`),
+-- the maximum `bytes`, and the names of the limited tokens (`limited`).
 local function open_room(prefix, now, bounds)
   local room, lost = room_of(prefix), nil
   local is_tight = room.is_full or next(room.crowding)
@@ -191,8 +191,8 @@ register('tidy_inbound', function(keys, args)
   return trim_inbound(prefix, function(log)
     local trimmed = redis.call('XTRIM', log, 'MINID', '~', least, 'LIMIT', OLD_AT_ONCE)
     if trimmed > OLD_AT_ONCE - NODE_ENTRIES then return trimmed end
-    -- All whole nodes of old entries are removed. A node of a quiet shard can span days, so the start of the next one
-    -- is removed too.
+    -- At this point, all nodes that contain only old entries are removed. A node of a quiet shard can span days, so the
+    -- old entries at the start of the next node are removed too.
     return trimmed + redis.call('XTRIM', log, 'MINID', least)
   end) or {}
 end, { 'allow-oom' })

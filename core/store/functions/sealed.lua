@@ -3,9 +3,9 @@
 -- Redis contains a token. All entries are in the slot of shard 0, because their number is bounded for
 -- all edges together.
 --
--- An entry is a hash with the sealed bytes (`d`), its end in ms (`e`) and the name of its token (`o`).
--- The key expires with the entry. `:sealed:<kind>` contains '<token> <id>' of each entry, by the time
--- of its last use in µs.
+-- An entry is a hash with the sealed bytes (`d`), the time in ms when it ends (`e`), and the name of its token (`o`).
+-- The key expires with the entry. The sorted set `:sealed:<kind>` contains '<token> <id>' for each entry, ordered by
+-- the time of its last use in µs.
 
 do
 
@@ -18,8 +18,7 @@ local function read_sealed(key)
   if entry[1] then return { sealed = entry[1], ends = entry[2], owner = entry[3] } end
 end
 
--- Returns the number of all entries, the number of the owner's entries, and the owner's least
--- recently used one.
+-- Returns the number of all entries, the number of the owner's entries, and the owner's least recently used entry.
 local function count_sealed(index, owner)
   local members, own, oldest = redis.call('ZRANGE', index, 0, -1), 0, nil
   local head = owner .. ' '
@@ -40,8 +39,8 @@ local function forget_expired(prefix, kind, index)
   end
 end
 
--- Stores an entry. ARGV: kind; id; sealed bytes; name of the token; maximum number of entries of this
--- token; of all entries; ms until an unused entry expires; ms until the entry expires.
+-- Stores an entry. ARGV: kind; id; sealed bytes; name of the token; maximum number of entries of this token; maximum
+-- number of all entries; ms until an unused entry expires; ms until the entry expires.
 -- Returns {end in ms, id of the removed entry or ''}, or {} when the entries of other tokens leave no room.
 register('put_sealed', function(keys, args)
   local prefix = keys[1]

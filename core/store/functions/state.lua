@@ -20,7 +20,8 @@ local STATE = {
   -- The time of the last poll, and the run of polls without events: its id and the number of its polls. Written by page.
   polled_us = 'polled',
   poll_run = 'run',
-  -- Time at which polling began to fail (written by find_failing), and of the poll that ended the last outage (page).
+  -- Time at which polling began to fail (written by find_failing), and time of the poll that ended the last outage
+  -- (written by page).
   polls_failing_ms = 'failing',
   polls_recovered_ms = 'recovered',
   -- Time of the last event that was refused because the held events were at their bound, accurate to 10 s. Written by
@@ -43,8 +44,9 @@ local STATE = {
   -- Time at which the last operator event `event.dead_lettered` was queued. Written by dead_letter.
   dead_lettered_ms = 'deadlettered',
 
-  -- The facts that determine the state of pushes: see states.lua. Written by record_pushes, log_delivery and publish. Each
-  -- time is that of an entry in `:log:`. Time of an attempt: the log can contain later ones.
+  -- The facts that determine the state of pushes: see states.lua. Written by record_pushes, log_delivery and publish.
+  -- Each time is the time of an entry in `:log:`. Time of an attempt that is not always the last one: the log can
+  -- contain later attempts.
   attempted_ms = 'attempted',
   -- Times of the last failed attempt, of the first accepted attempt after it, and of the last failed attempt of the
   -- previous series of failures. `accepted_ms` is deleted when an attempt fails.
@@ -54,15 +56,16 @@ local STATE = {
   -- Time of the last event that was dropped as overloaded.
   overloaded_ms = 'overloaded',
 
-  -- The place of the workspace in `:states`, without the workspace, and the time at which the workspace was created.
-  -- Written by settle in states.lua.
+  -- The start of the workspace's element in `:states` (see states.lua), and the time at which the workspace was
+  -- created. Written by settle in states.lua.
   listed = 'listed',
   created_ms = 'created',
 }
 
--- The facts about held events, in the order in which they are packed. Each is a number of eight bytes, or 0. Each call
--- that publishes to a workspace or polls needs most of them, and Redis finds, converts and logs one field in much less
--- time than seven. The text has at most 64 bytes, because Redis stores a hash with a longer value less compactly.
+-- The facts about held events, in the order in which they are packed. Each fact is a number of eight bytes; 0 means
+-- that there is no value. Each call that publishes or polls needs most of the facts, and Redis finds, converts and logs
+-- one field in much less time than seven. The text has at most 64 bytes, because Redis stores a hash with a longer
+-- value less compactly.
 local HELD_FACTS = {
   -- The highest sequence that expired, and the lowest that is still held.
   'expired_through',
@@ -81,7 +84,7 @@ local FACTS_FORMAT = '<ddddddd'
 local IS_HELD_FACT = {}
 for i = 1, #HELD_FACTS do IS_HELD_FACT[HELD_FACTS[i]] = true end
 
--- The fields that are not numbers. The library compares versions as strings.
+-- The fields whose values are strings, not numbers. The library compares versions as strings.
 local STATE_TEXTS = { version = true, mode = true, poll_run = true, listed = true }
 
 local function state_key(prefix, workspace)

@@ -1,20 +1,20 @@
 -- The state of each workspace's delivery (docs/deliveries.md), and the index of a shard's workspaces by state. The index
 -- is the sorted set `:states`. Its elements '<rank>:<time, 13 digits>:<workspace>' are ordered as text, and each
--- workspace has one. The time is in ms: for a failing workspace, the time at which it began to fail; otherwise, the time
--- at which the workspace was created. The state of the workspace contains the element's start, '<rank>:<time>', as
--- `listed`, followed by 'p' if events are pushed to the workspace.
+-- workspace has one element. The time is in ms: for a failing workspace, the time at which it began to fail; otherwise,
+-- the time at which the workspace was created. The state of the workspace contains the element's start,
+-- '<rank>:<time>', as `listed`, followed by 'p' if events are pushed to the workspace.
 --
 -- The function that changes a fact also calls settle, in the same step, if the fact can change the state. A state that
 -- ends by time alone has an entry in `:turns`: the time at which the state must be computed again. This time can be too
--- early, e.g. because the bridge has polled since, but not too late. So polls and accepted attempts that do not change the
--- state write nothing here.
+-- early, e.g. because the bridge has polled since, but not too late. So polls and accepted attempts that do not change
+-- the state do not write to the index or to `:turns`.
 --
 -- A core of an older release changes facts without calling settle, and does not write the facts about pushes. So
 -- check_states computes all states again every CHECKED_EVERY_MS, and compares the facts about pushes with the log.
 
 -- Lua allows 200 local variables in a block, so only those that other files use are outside the block below.
 local is_good, last_attempt, settle, remove_from_states, note_push_fact, settle_due, check_states
--- The results that are not attempts.
+-- The results of deliveries that were dropped, so they are not results of attempts.
 local DROP_REASONS = @DROP_REASONS@
 
 do
@@ -54,7 +54,7 @@ function last_attempt(prefix, workspace)
   return find()
 end
 
--- Returns the facts about pushes that the log contains, as far as they can still matter.
+-- Returns the facts about pushes that the log contains and that can still affect the state.
 local function facts_of_log(prefix, workspace, now_ms)
   local log, from, facts, oldest, first_accepted = prefix .. ':log:' .. workspace, '+', {}, now_ms - RECOVERED_FOR_MS, nil
   local is_accepted_before = false
@@ -85,8 +85,8 @@ local function facts_of_log(prefix, workspace, now_ms)
   end
 end
 
--- Adds facts of the log that the state lacks, because a core of an older release has logged the attempts. The state can
--- have facts that the log has lost, because the log is bounded.
+-- Adds facts from the log that the state lacks, which happens when a core of an older release has logged the attempts.
+-- The state can contain facts that the log no longer contains, because the log is bounded.
 local function adopt_facts(prefix, workspace, state, now_ms)
   local key, logged = state_key(prefix, workspace), facts_of_log(prefix, workspace, now_ms)
   local function set(name, value)
@@ -107,7 +107,7 @@ local function adopt_facts(prefix, workspace, state, now_ms)
   end
 end
 
--- Whether the last logged attempt, which ended `at`, is missing in the facts.
+-- Whether the facts lack the last logged attempt, which ended at the time `at`.
 local function lacks_attempt(state, attempt, at)
   if not attempt then return false end
   if not state.attempted_ms then return true end
@@ -116,7 +116,8 @@ local function lacks_attempt(state, attempt, at)
   return not is_failing or state.failed_ms < at
 end
 
--- The functions below return the name of the state, and the time at which it may end by itself, in ms; nil if it cannot.
+-- The functions below return the name of the state, and the time in ms at which the state may end by itself; nil if it
+-- cannot end by itself.
 
 local function good_state(recovered_ms, now_ms, ends)
   if not recovered_ms or now_ms - recovered_ms >= RECOVERED_FOR_MS then return 'healthy', ends end
@@ -171,7 +172,8 @@ local function list_state(prefix, workspace, state, name)
   local listed, mode = state.listed, state.mode == 'push' and 'p' or ''
   if name == 'failing' then
     since = state.mode == 'poll' and state.polls_failing_ms or state.failed_ms
-    -- The time of the first failure stays. But if the mode has changed, this time belongs to the other mode.
+    -- A workspace that is still failing keeps the time of its first failure, unless the mode has changed: that time
+    -- belongs to the old mode.
     local is_known = listed and string.sub(listed, 1, 2) == rank and string.sub(listed, PLACE_LENGTH + 1) == mode
     if is_known then since = tonumber(string.sub(listed, 4, PLACE_LENGTH)) end
   end
@@ -194,7 +196,7 @@ function settle(prefix, workspace, now, is_deep)
   if state.mode == 'poll' then
     name, ends = poll_state(prefix, workspace, state, now)
   elseif state.mode == 'push' then
-    -- If the last entries of the log are drops, a whole log must be read to find the last attempt.
+    -- If the last entries of the log are drops, the whole log must be read to find the last attempt.
     local is_old = not at and state.attempted_ms and now_ms - state.attempted_ms > LOGGED_MS
     if is_deep or is_old or lacks_attempt(state, attempt, at) then adopt_facts(prefix, workspace, state, now_ms) end
     name, ends = push_state(state, at or state.attempted_ms, now_ms)
@@ -208,7 +210,7 @@ function settle(prefix, workspace, now, is_deep)
   elseif is_moved then
     redis.call('ZADD', turns, digits(ends), workspace)
   else
-    -- If this write is lost, the state is computed once more.
+    -- If this write is lost, the state is only computed once more than necessary.
     write_unlogged(function() redis.call('ZADD', turns, digits(ends), workspace) end)
   end
   return state, attempt, at
@@ -223,8 +225,8 @@ end
 
 local read_facts = state_reader('attempted_ms', 'failed_ms', 'accepted_ms')
 
--- Notes a delivery that was logged as `entry`. `listed` is the workspace's place in the index. Most attempts are accepted
--- and change nothing, so this function then reads nothing more.
+-- Notes a delivery that was logged as `entry`. `listed` is the workspace's place in the index. Most attempts are
+-- accepted and change no fact. For such an attempt, this function reads nothing from Redis.
 function note_push_fact(prefix, workspace, entry, delivery, listed, is_success)
   local rank = listed and string.sub(listed, 1, 2)
   -- While pushes do not fail, another accepted attempt changes no fact.
@@ -251,7 +253,7 @@ function note_push_fact(prefix, workspace, entry, delivery, listed, is_success)
   if is_changed then settle(prefix, workspace, clock()) end
 end
 
--- Computes the states that may have ended by themselves.
+-- Computes again the states that may have ended by themselves.
 function settle_due(prefix, now, most)
   local due = redis.call('ZRANGEBYSCORE', prefix .. ':turns', '-inf', digits(now / 1000), 'LIMIT', 0, most)
   for _, workspace in ipairs(due) do
@@ -260,18 +262,20 @@ function settle_due(prefix, now, most)
 end
 
 -- The checks of all states of a shard. `:statechecks` contains the position of the check in progress (`at`): the last
--- element of `:all` that was checked, or, in the second half of a check that finds elements without a workspace, of
--- `:states`. It also contains the start of the last check (`began`) and the end of the last complete check (`done`).
+-- element of `:all` that was checked. If `:states` contains elements without a workspace, the check continues with
+-- `:states`, and `at` is an element of `:states`. `:statechecks` also contains the start of the last check (`began`)
+-- and the end of the last complete check (`done`).
 local CHECKED_EVERY_MS = 600000
 local CHECKED_EACH_SECOND = 10
 
--- Whether each workspace is in the index. Only cores of older releases create and delete workspaces without the index.
+-- Whether each workspace is in the index. Only cores of older releases create and delete workspaces without updating
+-- the index.
 local function is_complete(prefix, done)
   return done and redis.call('ZCARD', prefix .. ':all') == redis.call('ZCARD', prefix .. ':states')
 end
 
--- Continues the check in progress with up to `most` workspaces, or starts a check if one is due. In the background, a
--- shard that has been checked before needs fewer workspaces. Returns whether the index is complete.
+-- Continues the check in progress with up to `most` workspaces, or starts a check if one is due. In the background,
+-- fewer workspaces are checked per call if the index is already complete. Returns whether the index is complete.
 function check_states(prefix, now, most, is_background)
   local key, now_ms = prefix .. ':statechecks', math.floor(now / 1000)
   local at, began, done = unpack(redis.call('HMGET', key, 'at', 'began', 'done'))
@@ -287,7 +291,7 @@ function check_states(prefix, now, most, is_background)
   for _, entry in ipairs(entries) do
     if set == 'all' then
       local workspace = string.match(entry, ':(.*)$')
-      -- An element without a workspace, e.g. after a repair by hand, would keep the index incomplete for good.
+      -- An element without a workspace, e.g. after a repair by hand, would keep the index incomplete permanently.
       local exists = settle(prefix, workspace, now, true) or redis.call('EXISTS', prefix .. ':ws:' .. workspace) == 1
       if not exists then redis.call('ZREM', prefix .. ':all', entry) end
     else
@@ -350,8 +354,8 @@ register('count_states', function(keys, args)
 end, { 'allow-oom' })
 
 -- Reads the states of workspaces. ARGV: workspaces. Returns for each workspace, in order: {} if it does not exist, or
--- {rank, time: place in the index; end of the last outage; last poll; last attempt; the attempt, '' for none}. The
--- times are in ms, or 0 for never.
+-- {place in the index; end of the last outage; time of the last poll; time of the last attempt; the last attempt as
+-- JSON, '' for none}. The times are in ms, or 0 for never.
 register('read_states', function(keys, args)
   local prefix, now, answers = keys[1], clock(), {}
   for i, workspace in ipairs(args) do

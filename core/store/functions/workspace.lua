@@ -38,8 +38,8 @@ local function put_workspace(keys, args)
   for i = 6, #args do log_change(prefix .. ':changes:' .. workspace, CHANGES_MAX, now + i - 6, args[i]) end
   if mode ~= 'poll' then
     -- The workspace is no longer a poll workspace, so no event waits for a poll, and any
-    -- outage has ended. If the workspace was a push workspace and remains one, its entry in `:due` concerns pushes, and
-    -- stays.
+    -- outage has ended. If the workspace was a push workspace and remains one, its entry in `:due` concerns pushes, so
+    -- it is kept.
     if was ~= 'push' or mode ~= 'push' then redis.call('ZREM', prefix .. ':due', workspace) end
     if state.polls_failing_ms then
       redis.call('HDEL', key, STATE.polls_failing_ms)
@@ -93,8 +93,8 @@ register('reseal_workspaces', function(keys, args)
   return answers
 end)
 
--- Logs that events were sent. These entries have their own list, so that they do not displace
--- changes of the record. ARGV: workspace, change. Returns 1 if the workspace exists, otherwise 0.
+-- Logs that events were sent. These entries are in a separate list, so that they do not displace the changes of the
+-- record. ARGV: workspace, change. Returns 1 if the workspace exists, otherwise 0.
 register('log_change', function(keys, args)
   if redis.call('EXISTS', state_key(keys[1], args[1])) == 0 then return 0 end
   log_change(keys[1] .. ':sends:' .. args[1], SENDS_MAX, clock(), args[2])

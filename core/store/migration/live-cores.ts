@@ -8,23 +8,23 @@ import { asList, asNumber, asText } from "../redis/reply";
 export class CoresAlive extends Error {}
 
 interface Sighting {
-  /** The times at which each core has last reported that it is alive, in ms, by the core's name. */
+  /** The time in ms at which each core last reported that it is alive, keyed by the core's name. */
   readonly heard: ReadonlyMap<string, number>;
-  /** Number of shards whose lease a core holds. */
+  /** Number of shards on which a core holds the lease. */
   readonly leases: number;
-  /** The time of Redis, in ms. */
+  /** The time of Redis's clock, in ms. */
   readonly nowMs: number;
 }
 
 const LOOK_EVERY_MS = 200;
-/** A core that has crashed is forgotten after this many milliseconds. */
+/** Milliseconds after which a core that has crashed no longer counts as alive. */
 const WAIT_MAX_MS = 2 * LEASE_MS + 1_000;
 
 /**
  * Resolves when no core uses the store. Waits until the leases of crashed cores have expired. Throws `CoresAlive` as soon
  * as a core reports that it is alive.
  *
- * @param onWait called once if a core was alive a moment ago
+ * @param onWait called once if a core was recently alive
  */
 export async function untilNoCores(
   redis: Redis,
@@ -50,7 +50,7 @@ export async function checkNoCores(redis: Redis, keys: Keys): Promise<void> {
   if (seen.heard.size > 0 || seen.leases > 0) throw new CoresAlive(describe(seen));
 }
 
-/** Returns the names of the cores that have reported something since the first sighting. */
+/** Returns the names of the cores that have reported since the first sighting. */
 function heardSince(first: Sighting, { heard }: Sighting): readonly string[] {
   return [...heard].flatMap(([name, at]) => (first.heard.get(name) === at ? [] : [name]));
 }
@@ -74,7 +74,7 @@ async function look(redis: Redis, keys: Keys): Promise<Sighting> {
   const words = asList(all).map(asText);
   const heard = new Map<string, number>();
   for (let i = 0; i < words.length; i += 2) {
-    // Each release ends the value of a member with the time of the last report.
+    // In each release, the value of a member ends with the time of its last report.
     const at = Number(/\d+$/.exec(words[i + 1] ?? "")?.[0] ?? 0);
     if (nowMs - at <= LEASE_MS) heard.set(words[i] ?? "", at);
   }

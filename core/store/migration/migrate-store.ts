@@ -20,7 +20,7 @@ export interface MigrationOptions {
   readonly reporter: MigrationReporter;
 }
 
-/** What a survey found. The last fields are present only for a migration to format 1. */
+/** What a survey found. All fields except those of `EventCounts` are present only for a migration to format 1. */
 export type Survey = EventCounts &
   Partial<UnknownToOne & { readonly operatorEvents: number; readonly sessions: number }>;
 
@@ -32,11 +32,11 @@ export interface Progress {
 export interface MigrationReporter {
   /** Called with each error of a connection to Redis. */
   unavailable(error: Error): void;
-  /** Called when the migration waits until cores, or another migration, are gone. */
+  /** Called when the migration waits until all cores have stopped, or until another migration has ended. */
   waiting(what: "cores" | "migration"): void;
   /** Called before the migration changes anything. */
   begins(from: number, isContinued: boolean): void;
-  /** Called with what a migration will convert, before it changes anything. */
+  /** Called before the migration changes anything, with the amounts of data that it will convert. */
   surveyed(survey: Survey): void;
   progress(progress: Progress): void;
 }
@@ -114,7 +114,7 @@ class Migration {
   readonly #steps: Steps;
   /** The stored form of the mark. Only this process may change it. */
   #stored: string;
-  /** Whether the lock had expired, and the mark was not compared since then. */
+  /** Whether the lock had expired, and the mark has not been compared since then. */
   #hadExpired = false;
 
   constructor(redis: Redis, mark: StoreMark, stored: string, options: MigrationOptions) {
@@ -151,7 +151,9 @@ class Migration {
     return { outcome: "migrated", workspaces, ...counts };
   }
 
-  /** Keeps cores from starting. A core that has read the mark before is found when it reports that it is alive. */
+  /**
+   * Keeps cores from starting. A core that read the mark before this change is found when it reports that it is alive.
+   */
   async #begin(): Promise<void> {
     const { to } = this.#options;
     if (to === 1) await this.#survey();
@@ -179,7 +181,7 @@ class Migration {
     return count;
   }
 
-  /** Returns the sum of what all calls have converted. */
+  /** Returns the total counts of the events that all calls of the migration have processed. */
   async #sum(): Promise<EventCounts> {
     const sum = { converted: 0, expired: 0, unserved: 0 };
     for (const prefix of this.#keys.prefixes) {
@@ -203,7 +205,7 @@ class Migration {
   }
 
   /**
-   * Calls `work` for each workspace, for some of them at the same time, and reports the progress. Before each page of
+   * Calls `work` for each workspace, for several workspaces at a time, and reports the progress. Before each page of
    * workspaces, checks that no core has started, unless `renew` is undefined.
    */
   async #eachWorkspace(work: (id: string) => Promise<void>, renew?: () => Promise<void>): Promise<number> {
@@ -235,8 +237,8 @@ class Migration {
   }
 
   /**
-   * Renews the lock. A process that was paused can lose the lock. If other migrations have run since then, their cores may
-   * use the data, so this process must not convert anything.
+   * Renews the lock. A process that was paused can lose the lock. If another migration has run since then, cores may
+   * already use the data that it converted, so this process must not convert anything.
    */
   async #keep(renew: () => Promise<boolean>): Promise<void> {
     this.#hadExpired ||= await renew();

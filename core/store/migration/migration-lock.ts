@@ -32,8 +32,8 @@ export async function lockMigration(redis: Redis, onWait: () => void) {
 
   return {
     /**
-     * Renews the lock if necessary. Resolves to whether the lock had expired meanwhile, so that another migration may have
-     * run. Throws `MigrationLocked` when another process has the lock.
+     * Renews the lock if necessary. Resolves to true if the lock had expired, so that another migration may have run in
+     * the meantime. Throws `MigrationLocked` when another process has the lock.
      */
     async renew(): Promise<boolean> {
       if (performance.now() - renewed < RENEW_EVERY_MS) return false;

@@ -19,7 +19,7 @@ type StepName =
   | "read_counts"
   | "delete_counts";
 
-/** The format of a migration's result. */
+/** The format to which a migration converts the data. */
 export type Target = 1 | 2;
 
 /** Numbers of held events. */
@@ -31,7 +31,7 @@ export interface EventCounts {
   readonly unserved: number;
 }
 
-/** Numbers of what a core of format 1 does not know. */
+/** Numbers of stored items that a core of format 1 does not know. */
 export interface UnknownToOne {
   readonly results: number;
   readonly failed: number;
@@ -41,7 +41,10 @@ export interface UnknownToOne {
 
 /** Number of workspaces in one page of the index of a shard. */
 const PAGE = 100;
-/** Bytes of events after which a step of a workspace ends, so that Redis answers other calls in between. */
+/**
+ * Bytes of events after which one step of converting a workspace ends, so that Redis can answer other calls between the
+ * steps.
+ */
 const STEP_BYTES = 1_048_576;
 
 /** The steps of a migration. Every step can be repeated. */
@@ -49,7 +52,8 @@ export type Steps = ReturnType<typeof createSteps>;
 
 export function createSteps(redis: Redis, keys: Keys) {
   const library = readMigrationLibrary();
-  // The replicas confirm each step, because an undone step could be repeated after the mark has changed.
+  // The replicas must confirm each step. Otherwise, a failover could undo a step, which could then be repeated after
+  // the mark has changed.
   const { call, load } = createLibrary<StepName>(redis, library, { has: () => true });
   const numbers = (reply: Reply): readonly number[] => asList(reply).map(asNumber);
   const toCounts = (reply: Reply): EventCounts => {
@@ -80,7 +84,7 @@ export function createSteps(redis: Redis, keys: Keys) {
     /** Converts held events of a workspace. Returns whether all of them are converted. */
     convert: async (id: string, to: Target) =>
       asNumber(await call(`to_${to}`, keys.prefixOf(id), [id, String(STEP_BYTES)])) === 1,
-    /** Completes the data that all workspaces of a shard share. */
+    /** Converts the data that all workspaces of a shard share. */
     async completeShard(prefix: string): Promise<void> {
       let [at, bytes] = ["-", "0"];
       for (;;) {

@@ -1,22 +1,22 @@
 import type { Redis, Reply } from "../redis/redis";
 import { asList, asText } from "../redis/reply";
 
-/** The libraries of all releases, which contain a hash of their source. */
+/** Matches the library names of all releases. Each name contains a hash of the library's source. */
 const NAME_FORM = /^chatbridge_[0-9a-f]{12}$/;
 const FUNCTION_FORM = /^[a-z0-9_]+$/;
 
 /**
- * The error of each function of a stub. Cores of all releases treat an error that begins with this word as an outage of
- * Redis, so they answer that the request must be repeated.
+ * The error that each function of a stub returns. Cores of all releases treat an error that begins with this word as an
+ * outage of Redis, so they answer that the request must be repeated.
  */
 const ANSWER =
   "MASTERDOWN the data in this Redis was migrated: stop this core, and start a release of the new format";
 
 /**
  * Replaces the libraries of all cores with stubs, whose functions only return an error. A core may have been paused since
- * before the migration, e.g. with its virtual machine, so that its leases have expired. When such a core continues, it does
- * not read the mark first. Without the stubs, it could write events in the old format, which nobody would serve. A core that
- * starts loads its own library again.
+ * before the migration, e.g. with its virtual machine, so that its leases have expired. When such a core continues, it
+ * does not read the mark first. Without the stubs, such a core could write events in the old format, which no core
+ * would serve. A core that starts replaces the stub with its own library.
  *
  * @param own the name of the library of the migration
  */

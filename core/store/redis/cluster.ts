@@ -7,7 +7,7 @@ import { asList, asNumber, asText } from "./reply";
 
 type ClusterTarget = Extract<RedisTarget, { kind: "cluster" }>;
 
-/** The masters of the cluster, and the slots of each. */
+/** The slot ranges of a cluster, each with the address of its master. */
 type View = readonly { readonly from: number; readonly to: number; readonly address: Address }[];
 
 const LOOK_WITHIN_MS = 1_000;
@@ -156,8 +156,8 @@ export class Cluster extends Topology {
 }
 
 /**
- * Returns the view that arrives first, and ignores failures of other servers. When all servers fail, throws the error
- * of one server.
+ * Returns the first view that arrives, and ignores servers that fail. When all servers fail, throws the error of one of
+ * them.
  */
 function anyView(views: readonly Promise<View>[]): Promise<View> {
   return Promise.any(views).catch((error: AggregateError) => {
@@ -182,7 +182,7 @@ async function readView(connection: Connection, asked: Address): Promise<View> {
   });
 }
 
-/** Returns the address in a name that `nameOf` returned. */
+/** Parses a name that `nameOf` returned, and returns the address. */
 function addressOf(name: string): Address {
   const colon = name.lastIndexOf(":");
   return { host: name.slice(0, colon), port: Number(name.slice(colon + 1)) };

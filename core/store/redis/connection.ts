@@ -10,7 +10,7 @@ export type Argument = string | Buffer;
 /** A reply of Redis. Bulk strings are buffers. */
 export type Reply = Buffer | string | number | null | undefined | readonly Reply[];
 
-/** The reply of one of several servers. */
+/** One server's reply to a command that was sent to several servers. */
 export interface ServerReply {
   /** host:port, or the path of the server's socket. */
   readonly server: string;
@@ -260,7 +260,7 @@ export async function answered<T>(reply: Promise<T>, withinMs = ANSWER_TIMEOUT_M
   }
 }
 
-/** Returns the error that a call throws for an error of a connection. */
+/** Returns the error that a call throws when its connection fails with `error`. */
 function faultOf(error: unknown): unknown {
   if (error instanceof ErrorReply && error.message.startsWith("OOM")) {
     return new StoreFull(REDIS_IS_FULL, { cause: error });
@@ -269,9 +269,9 @@ function faultOf(error: unknown): unknown {
 }
 
 /**
- * Temporary error replies. The server is loading, is out of memory, cannot write to disk, is a replica, or is failing
- * over, or the slot has moved or is moving to another server. ASK is never followed: while a slot moves, its keys are
- * on two servers, and a function would see only some of these keys.
+ * Temporary error replies. Each of them means that the server is loading, out of memory, unable to write to disk, a
+ * replica or failing over, or that the slot has moved or is moving to another server. ASK is never followed: while a
+ * slot moves, its keys are on two servers, and a function would see only some of these keys.
  */
 const NOT_NOW =
   /^(LOADING|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|UNBLOCKED|MOVED|ASK)\b/;
@@ -287,7 +287,7 @@ export function errorReply(error: unknown): string | undefined {
 
 function isOutOfReach(error: unknown): boolean {
   if (error instanceof ErrorReply) return NOT_NOW.test(error.message);
-  // A TypeError means that our code passed an argument that cannot be sent. A StoreUnavailable is thrown unchanged.
-  // Any other error comes from the connection.
+  // A TypeError means that core passed an argument that cannot be sent. A StoreUnavailable is thrown unchanged. Any
+  // other error comes from the connection.
   return !(error instanceof StoreUnavailable || error instanceof TypeError);
 }

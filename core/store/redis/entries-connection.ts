@@ -17,7 +17,7 @@ export interface EntriesOptions {
   onError(error: Error): void;
 }
 
-/** A command without a reply. */
+/** A command that has not been answered yet. */
 interface Pending {
   /** The `performance.now()` time at which the command was sent. */
   readonly sentAt: number;
@@ -25,14 +25,14 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** An unused connection is closed after this time. */
+/** Milliseconds after which an unused connection is closed. */
 const IDLE_MS = 60_000;
 const NO_ENTRIES: StreamEntries = { values: [], lastId: undefined };
 
 /**
  * Returns a connection for commands that read the entries of a stream. The connection is separate, because the Redis
- * library takes too long to decode large replies (see `EntriesDecoder`). It opens with the first command, and again
- * with the first command after it was lost or closed.
+ * library takes too long to decode large replies (see `EntriesDecoder`). The first command opens the connection. After
+ * the connection was lost or closed, the next command opens it again.
  */
 export function createEntriesReader(options: EntriesOptions) {
   let current: EntriesConnection | undefined;
@@ -96,7 +96,7 @@ class EntriesConnection {
     }
   }
 
-  /** Whether the connection takes no more commands. */
+  /** Whether the connection accepts no more commands. */
   get isOver(): boolean {
     return this.#socket.destroyed;
   }

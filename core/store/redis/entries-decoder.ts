@@ -1,4 +1,4 @@
-/** The entries that a command for a stream returned, e.g. XRANGE. */
+/** The entries that a command on a stream (e.g. XRANGE) returned. */
 export interface StreamEntries {
   /** The value of the first field of each entry. The buffers are slices of larger buffers. */
   readonly values: readonly Buffer[];
@@ -22,24 +22,24 @@ const NINE = 0x39;
 const NO_BYTES = Buffer.alloc(0);
 /** Bytes of `\r\n`. */
 const END_BYTES = 2;
-/** Bytes of a chunk that are first copied behind the unread bytes of the previous chunks. */
+/** Number of bytes of a new chunk that are at first appended to the unread bytes of the previous chunks. */
 const JOINED_BYTES = 1_024;
 
 /**
  * Decodes the replies of a connection that only reads entries of streams (RESP2). Creates one buffer per entry. The
- * Redis library creates a buffer for each id, field and value, and takes eight times as long for a page.
+ * Redis library creates a buffer for each id, field and value, and takes eight times as long to decode a page.
  *
- * A chunk of the connection may end anywhere. Entries that are complete are decoded at once. An incomplete entry is
- * decoded from its start when more bytes have arrived.
+ * A chunk from the connection may end in the middle of an entry. Complete entries are decoded immediately. An
+ * incomplete entry is decoded from its start when more bytes have arrived.
  */
 export class EntriesDecoder {
   readonly #onReply: (reply: EntriesReply) => void;
   #bytes: Buffer = NO_BYTES;
   /** Position after the last decoded entry or reply in `#bytes`. */
   #at = 0;
-  /** Position while an entry or a reply is decoded. */
+  /** Current position in `#bytes` while an entry or a reply is decoded. */
   #next = 0;
-  /** The reply whose entries are being decoded, and the number of its further entries. */
+  /** The values that were decoded from the current reply, the last id, and the number of entries still to decode. */
   #values: Buffer[] | undefined;
   #lastId: string | undefined;
   #left = 0;
@@ -48,7 +48,7 @@ export class EntriesDecoder {
     this.#onReply = onReply;
   }
 
-  /** Decodes the next chunk. Throws a TypeError for a reply in another form. */
+  /** Decodes the next chunk. Throws a TypeError if a reply is not a list of entries, a simple string or an error. */
   write(chunk: Buffer): void {
     const unread = this.#bytes.subarray(this.#at);
     if (unread.length === 0) return this.#decodeFrom(chunk, 0);
@@ -67,7 +67,7 @@ export class EntriesDecoder {
     while (this.#decodeOne()) this.#at = this.#next;
   }
 
-  /** Decodes one entry, or the start of a reply. Returns false when its bytes are incomplete. */
+  /** Decodes one entry, or the start of a reply. Returns false if some of the bytes have not arrived yet. */
   #decodeOne(): boolean {
     return this.#values === undefined ? this.#decodeStart() : this.#decodeEntry(this.#values);
   }
@@ -121,10 +121,13 @@ export class EntriesDecoder {
     this.#onReply({ is: "entries", entries });
   }
 
-  /** Start of the last bulk string that was skipped. */
+  /** Position of the first byte of the last bulk string that was skipped. */
   #start = 0;
 
-  /** Returns the end of the bulk string at the position; -1 when the bytes are incomplete. */
+  /**
+   * Skips the bulk string at the current position, and returns where its text ends; -1 if some of its bytes have not
+   * arrived yet.
+   */
   #skipBulk(): number {
     const length = this.#count(BULK);
     if (length < 0) return -1;
@@ -135,7 +138,10 @@ export class EntriesDecoder {
     return end;
   }
 
-  /** Returns the count after `type` at the position; -1 when the bytes are incomplete. */
+  /**
+   * Reads `type` and the number after it at the current position, and returns the number; -1 if some of the bytes have
+   * not arrived yet.
+   */
   #count(type: number): number {
     const bytes = this.#bytes;
     let at = this.#next;

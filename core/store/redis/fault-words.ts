@@ -1,8 +1,8 @@
 import { errorReply } from "./connection";
 
 /**
- * Explanations of error replies, by their first word. Redis's own replies contain more detail, but do not say what to
- * do.
+ * Explanations of error replies, keyed by the reply's first word. Redis's own replies contain more detail, but do not
+ * say what to do.
  */
 const WORDS: Readonly<Record<string, string>> = {
   LOADING: "Redis is loading its data (LOADING)",

@@ -1,7 +1,7 @@
 import type { Reply } from "./connection";
 
 /**
- * These functions convert Redis replies. They throw a TypeError for a reply of an unexpected type, because only a bug
+ * These functions convert Redis replies, and throw a TypeError for a reply of an unexpected type, because only a bug
  * causes such a reply.
  */
 

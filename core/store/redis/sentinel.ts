@@ -16,9 +16,9 @@ interface Master {
 const SENTINEL_WITHIN_MS = 1_000;
 
 /**
- * The master that the sentinels name, followed through failovers. When the connection to the master is lost, core does
- * not reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may accept
- * writes that are lost later (split brain).
+ * Follows the master that the sentinels name, also after a failover. When the connection to the master is lost, core
+ * does not reconnect but queries the sentinels again. Otherwise, core could reconnect to the old master, which may
+ * accept writes that are lost later (split brain).
  *
  * Core queries all sentinels, and uses the answer with the highest epoch, which is the epoch of the latest failover.
  * While no sentinel answers, core keeps the current master.
@@ -79,7 +79,8 @@ export class WatchedMaster extends Topology {
     // the old master still acts as a master until Sentinel makes it a replica.
     const still = await findMaster(this.#sentinels, master).catch(() => undefined);
     if (this.isClosed || still === undefined || nameOf(still) !== fresh.name) return close(fresh);
-    // From this assignment on, `subscribe` uses the connection. Subscriptions that were made earlier are added here.
+    // After this assignment, `subscribe` uses the new connection. Subscriptions that were made earlier are added to it
+    // here.
     this.#master = fresh;
     try {
       await this.subscribeAgain(fresh.messages);
@@ -136,7 +137,7 @@ async function findMaster(sentinels: readonly Connection[], name: string): Promi
   };
   const answers = await Promise.allSettled(sentinels.map(ask));
   const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  // The answer of a sentinel that rejected the query, e.g. because the master or the user is unknown.
+  // The rejection by a sentinel that answered the query with an error, e.g. because the master or the user is unknown.
   const unknown = answers.find(
     (answer) => answer.status === "rejected" && !(answer.reason instanceof StoreUnavailable),
   );

@@ -2,7 +2,7 @@ import { createWaker } from "../../domain/waker";
 import type { Argument, Connect, Connection, Redis, Reply, ServerReply } from "./connection";
 import type { StreamEntries } from "./entries-decoder";
 
-/** Sends a command on the connection to a master. */
+/** A function that sends a command on the connection to a master. */
 export type Call<Answer> = (master: Connection) => Promise<Answer>;
 
 export interface TopologyOptions {

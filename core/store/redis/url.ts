@@ -1,7 +1,7 @@
 /** The address of a server: a host and port, or the path of a Unix socket. */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** The login, database and transport for a server. */
+/** The credentials, the database and the transport for a server. */
 export interface Access {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -16,7 +16,7 @@ export type RedisTarget =
       readonly kind: "sentinel";
       readonly sentinels: readonly Address[];
       readonly sentinelAccess: Access;
-      /** The name that the configuration of the sentinels gives the master. */
+      /** The name of the master in the configuration of the sentinels. */
       readonly master: string;
       readonly access: Access;
     }

@@ -20,7 +20,8 @@ const LIFETIME_MS = 10 * 60_000;
 const SHORT_LIFETIME_MS = 60_000;
 
 /**
- * Makes events in the form of the service's events. Each text has a unique word, which identifies the text in the chat.
+ * Makes events in the form of the service's events. Each text contains a unique word, by which the check finds the text
+ * in the chat.
  */
 export function createEventMaker(where: {
   readonly workspace: string;
@@ -84,7 +85,7 @@ export function createEventMaker(where: {
   };
 }
 
-/** Returns the channel of a `message.create`; `dm:<user id>` for a `dm.create`. */
+/** Returns the channel of a `message.create`, or `dm:<user id>` for a `dm.create`. */
 export function channelOf(of: MessageCreate | DmCreate): string {
   return of.type === "dm.create" ? `dm:${of.user}` : of.channel;
 }

@@ -3,7 +3,7 @@ import { MESSAGE_KINDS } from "../../events";
 import { Broken, type Rule } from "../rule";
 import type { EventTarget } from "./event-target";
 
-/** Milliseconds after which a correct bridge has dropped an update whose create did not arrive. */
+/** Milliseconds within which a correct bridge drops an update whose create does not arrive. */
 const HOLD_OVER_MS = UPDATE_HOLD_MS + 2_000;
 const MINUTE_MS = 60_000;
 const LOOKS = { buttons: [[{ label: "Yes", action: "check:yes" }]], image: "https://example.com/image.png" };
@@ -28,7 +28,7 @@ export const OBSERVED_RULE: Rule<EventTarget> = {
       return undefined;
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
-      // The check continues without observing the chat.
+      // The check continues, but no longer observes the chat.
       target.chat = undefined;
       throw new Broken(error.message, error.fix, { ...error.more, judgeable: "all" });
     }

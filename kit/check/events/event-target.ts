@@ -7,7 +7,7 @@ import { createEventMaker, quoted, type EventMaker } from "./event-maker";
 import { createObservedChat, type ObservedChat } from "./observed-chat";
 import type { ShownEvent } from "./shown-message";
 
-/** The options that the checks of all bridges share. */
+/** The options that the check of pushes and the check of polls share. */
 export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The bridge's signing secrets, the newest first. */
   readonly secrets: readonly string[];
@@ -30,8 +30,8 @@ export interface EventCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
 const GRACE_MS = 300;
 
 /**
- * A bridge that is being checked, with helpers for the rules about events. These rules hold for pushes and for polls.
- * Rules destructure the helpers.
+ * A bridge that is being checked, with helpers for the rules about events. The rules about events apply to pushes and
+ * to polls. Rules destructure the helpers.
  */
 export abstract class EventTarget {
   readonly make: EventMaker;
@@ -62,7 +62,10 @@ export abstract class EventTarget {
   /** Delivers an event to the bridge, and throws Broken unless the bridge accepts the event in time. */
   abstract readonly taken: (event: EventHead, what: string) => Promise<unknown>;
 
-  /** Creates a message for later updates. With an observation endpoint, waits until the message is shown. */
+  /**
+   * Sends a create, so that later events can update its message. With an observation endpoint, waits until the message
+   * is shown.
+   */
   readonly createdFirst = async <Event extends MessageCreate | DmCreate>(event: Event): Promise<Event> => {
     await this.taken(event, `a ${event.type}`);
     await this.chat?.shows(event);
@@ -77,7 +80,10 @@ export abstract class EventTarget {
     await sleep(GRACE_MS);
   };
 
-  /** Waits as `settled` does, and throws Broken if any of `messages` is shown. */
+  /**
+   * Waits until the bridge has shown all events that it accepted so far, and throws Broken if any of `messages` is
+   * shown.
+   */
   readonly hides = async (chat: ObservedChat, messages: readonly Message[], why: string): Promise<void> => {
     await this.settled(chat);
     for (const message of messages) {
@@ -86,8 +92,8 @@ export abstract class EventTarget {
   };
 
   /**
-   * Waits until the event is shown. Without an observation endpoint, returns `unchecked` as the part that was not
-   * checked.
+   * Waits until the event is shown. Without an observation endpoint, returns `unchecked`, which names the part that was
+   * not checked.
    */
   readonly judgeShown = async (event: ShownEvent, unchecked: string): Promise<Judged> => {
     if (this.chat === undefined) return { unchecked };

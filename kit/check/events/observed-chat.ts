@@ -55,7 +55,8 @@ export class ObservedChat {
 
   /** Waits until the message is shown once, in the right place, to the right members, with its buttons and image. */
   async shows(event: ShownEvent): Promise<void> {
-    // A chat may need separate calls for the text, the buttons and the image, so a fault can be temporary.
+    // A bridge may need separate calls to the chat for the text, the buttons and the image, so a fault can be
+    // temporary.
     const fault = await this.#retried(
       () => this.#faultOf(event),
       (each) => each === undefined,
@@ -63,7 +64,9 @@ export class ObservedChat {
     if (fault !== undefined) throw fault;
   }
 
-  /** Waits until the message is shown anywhere. Resolves to undefined if the message is not shown in time. */
+  /**
+   * Waits until the chat shows the message in any channel. Resolves to undefined if the message is not shown in time.
+   */
   find(message: Message): Promise<ShownMessage | undefined> {
     return this.#retried(
       async () => (await this.#findAll(message))[0],
@@ -72,7 +75,7 @@ export class ObservedChat {
   }
 
   /**
-   * Resolves to the text that is shown for a message, starting at the message's unique word. If the chat breaks the
+   * Resolves to the text that is shown for a message, starting at the message's unique word. If the chat splits the
    * text into several messages, the result joins them with a space.
    */
   async textOf(message: Message): Promise<string> {
@@ -83,7 +86,7 @@ export class ObservedChat {
       .slice(Math.max(0, at))
       .filter(({ channel }) => channel === messages[at]?.channel);
     if (first === undefined) return "";
-    // A shown message without `TEXT_START` continues the message before it.
+    // A shown message without `TEXT_START` is a continuation of the message before it.
     const end = later.findIndex(({ text }) => text.includes(TEXT_START));
     const texts = [first, ...later.slice(0, end === -1 ? undefined : end)].map(({ text }) => text);
     const whole = texts.join("\n");

@@ -4,9 +4,9 @@ import { Broken } from "../rule";
 import { channelOf, quoted } from "./event-maker";
 
 /**
- * A message that the chat shows, as the bridge's observation endpoint lists it. Optional fields may be omitted if they
- * are unavailable. Once the endpoint has given a field for one message, the field is checked for all messages. Null
- * means no buttons, no image, or no single recipient.
+ * A message that the chat shows, as the bridge's observation endpoint lists it. An endpoint may omit the optional
+ * fields. Once the endpoint has given `buttons` or `image` for one message, the check compares that field in all
+ * messages. Null means no buttons, no image, or no single recipient.
  */
 export interface ShownMessage {
   /** The chat's id of the channel, or `dm:<user id>`. */
@@ -81,9 +81,9 @@ export function judgePlace({ channel, to = null }: ShownMessage, event: ShownEve
 }
 
 /**
- * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint never gives is not
- * checked. If the endpoint gives `buttons` for some messages, a message without `buttons` counts as having no buttons.
- * The same rule applies to `image`.
+ * Returns the fault in the buttons or the image of a message, if any. A field that the endpoint has not given for any
+ * message is not checked. If the endpoint gives `buttons` for some messages, a message without `buttons` counts as
+ * having no buttons. The same rule applies to `image`.
  */
 export function wrongLooks(shown: ShownMessage, event: ShownEvent, listed: Listed): Broken | undefined {
   const { buttons, image } = event.message;

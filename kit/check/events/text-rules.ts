@@ -34,7 +34,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
       ];
       for (const [event] of sent) await taken(event, `a ${event.type} with characters outside ASCII`);
       if (chat === undefined) return { unchecked: "whether the texts are shown unchanged" };
-      // A chat can break a text into several messages, so the check waits until all of these are shown.
+      // A chat can split a text into several messages, so the check waits until all parts are shown.
       await settled(chat);
       const shown: ShownSample[] = [];
       for (const [event, samples] of sent) {
@@ -52,8 +52,8 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
     says: `A text of ${LONG_CHARACTERS} characters is shown; a cut or a split never falls within a character.`,
     fix: "split or cut a text that is too long for your chat, and count code points, not UTF-16 units or bytes",
     async judge({ make, taken, chat, settled }) {
-      // The second text is shifted by one UTF-16 unit: if a chat cuts both after the same number of units, one cut
-      // falls within an emoji.
+      // The second text is shifted by one UTF-16 unit: if a chat cuts both texts after the same number of units, one of
+      // the cuts falls within an emoji.
       const events = ["", "x"].map((shift) => make.create(shift + EMOJI.repeat(LONG_CHARACTERS - 1)));
       for (const event of events) await taken(event, "a message.create with a long text");
       if (chat === undefined) return { unchecked: "whether the texts are shown" };
@@ -78,7 +78,7 @@ export const TEXT_RULES: readonly Rule<EventTarget>[] = [
     says: "The ids of channels and users are used exactly as the bridge sent them.",
     fix: "treat ids as opaque texts: do not trim, cut, normalize or convert them",
     async judge({ make, taken, chat, isPlaceGiven }) {
-      // If the command line gives ids, the chat may be a real one, which does not have the unusual ids of this rule.
+      // If the command line gives ids, the chat may be a real chat, in which the unusual ids of this rule do not exist.
       if (isPlaceGiven) return { note: "only the given --channel and --user" };
       if (chat === undefined) return { unchecked: "whether messages are shown where they belong" };
       const events = IDS.flatMap((id) => [

@@ -6,15 +6,15 @@ export interface TextSample {
   readonly text: string;
   /** The sample after its markup is rendered; `text` by default. */
   readonly rendered?: string;
-  /** Whether any white space may be shown in place of the white space of the sample. */
+  /** Whether the chat may show other white space in place of the sample's white space. */
   readonly isLoose?: true;
 }
 
 const COMPOSED = "é ñ å ö が";
 
 /**
- * Samples of the characters that real chats contain, in groups. Each group is one message, and is so short that it fits
- * into one line of a chat such as IRC.
+ * Samples of the characters that real chats contain, in groups. Each group is sent as one message, and is short enough
+ * for one line of a chat such as IRC.
  */
 export const SAMPLES = {
   letters: [
@@ -67,7 +67,9 @@ export function textOf(samples: readonly TextSample[]): string {
   return `${samples.map(({ what, text }) => `${what}: ${text};`).join(" ")} ${END}`;
 }
 
-/** Returns the part of a shown text that shows the sample `samples[i]`; undefined if there is none. */
+/**
+ * Returns the part of a shown text that corresponds to the sample `samples[i]`; undefined if the text has no such part.
+ */
 export function partOf(shown: string, samples: readonly TextSample[], i: number): string | undefined {
   const head = `${samples[i]?.what}: `;
   const start = shown.indexOf(head);

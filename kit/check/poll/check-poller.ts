@@ -12,11 +12,11 @@ export type { ShownMessage } from "../events/shown-message";
 export type { PollerCheckOptions, PollerPlace } from "./poll-target";
 
 /**
- * Ids of rules that apply only to pushes. A bridge that polls gets events later, so the bridge may hold updates for
- * longer.
+ * Ids of rules that apply only to pushes. A bridge that polls gets events later than by push, so it may hold updates
+ * for longer.
  */
 const PUSH_ONLY: ReadonlySet<string> = new Set(["hold-ends"]);
-/** For rules whose fix is about pushes: the fix for a bridge that polls, by the id of the rule. */
+/** Fixes for bridges that poll, by rule id. They replace the fixes that mention pushes. */
 const POLL_FIXES: Readonly<Record<string, string>> = {
   repeats: "keep the ids of handled events for 24 hours, and skip an event with a known id",
 };
@@ -49,7 +49,7 @@ const BLIND: readonly string[] = [
 /**
  * Starts a fake service on a loopback address, answers the polls of a bridge as the service would, and checks the
  * polls. With `observe`, also checks the messages that the chat shows. Rejects when the fake service cannot listen, or
- * when the check itself fails; faults of the bridge are in the result.
+ * when the check itself fails; the result lists the bridge's faults.
  */
 export async function checkPoller(options: PollerCheckOptions): Promise<CheckResult> {
   const target = new PollTarget(options);

@@ -11,7 +11,7 @@ export interface PollAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Number of bytes of the body after which the connection is closed; undefined for a complete answer. */
+  /** Number of bytes of the body after which the service closes the connection; undefined for a complete answer. */
   readonly breaksAfter?: number;
 }
 
@@ -25,7 +25,7 @@ export interface PageContent {
   readonly hasMore?: boolean;
   /** False by default. */
   readonly gap?: boolean;
-  /** Further fields of the page. */
+  /** Additional fields of the page. */
   readonly more?: object;
   /** Serializes the page; `JSON.stringify` by default. */
   readonly write?: WritePage;

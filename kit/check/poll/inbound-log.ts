@@ -18,7 +18,8 @@ export interface InboundPost {
 }
 
 /**
- * Seconds in the Retry-After of the 503. A correct retry has a new timestamp, because the wait is longer than a second.
+ * Seconds in the `Retry-After` header of the 503 answer. The wait is longer than a second, so a correct retry has a new
+ * timestamp.
  */
 export const RETRY_AFTER_SECONDS = 2;
 const POSTS_MOST = 200;

@@ -6,12 +6,15 @@ export interface ChainedPage {
   readonly next: string;
 }
 
-/** Number of passed pages that are kept for bridges whose chat has not yet shown their events. */
+/**
+ * Number of passed pages that are kept, because a bridge may read a page again until its chat has shown the page's
+ * events.
+ */
 const PASSED_MOST = 100;
 
 /**
- * The pages of the fake service. Each page begins at the cursor where the page before it ends. The bridge may read a
- * passed page again while its chat has not shown the page's events:
+ * The pages of the fake service. Each page begins at the cursor where the previous page ends. The bridge may read a
+ * passed page again until its chat has shown the page's events:
  *
  *     added ──the bridge polls with the page's next──▶ passed ──more than 100 passed pages──▶ removed
  */
@@ -20,7 +23,8 @@ export class PageChain {
   /** Cursors at which the passed pages begin, oldest first. */
   readonly #passed = new Set<string>();
   /**
-   * Cursors have a leading 0 and are larger than 2^53: if a bridge parses a cursor as a number, the cursor is altered.
+   * Cursors have a leading 0 and are larger than 2^53: if a bridge parses a cursor as a number and writes it again, the
+   * cursor changes.
    */
   #last = BigInt(Date.now()) * 10_000n;
   #tip = "";
@@ -42,7 +46,7 @@ export class PageChain {
     return page;
   }
 
-  /** Returns the page that begins at a cursor, with at most `limit` events; undefined if there is no such page yet. */
+  /** Returns the page that begins at a cursor, cut to at most `limit` events; undefined if no page begins there yet. */
   at(cursor: string, limit: number): ChainedPage | undefined {
     const page = this.#pages.get(cursor);
     if (page === undefined || page.content.events.length <= limit) return page;
@@ -74,7 +78,7 @@ export class PageChain {
   }
 
   /**
-   * Returns whether the bridge may poll from a passed cursor again. It may if the page there, or a passed page before it,
+   * Returns whether the bridge may poll from a passed cursor again: the page at the cursor, or a passed page before it,
    * contains an event that the chat may not have shown yet.
    */
   mayReread(cursor: string): boolean {

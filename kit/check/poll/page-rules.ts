@@ -9,7 +9,7 @@ import { afterOf } from "./poll-log";
 import type { PollTarget } from "./poll-target";
 
 const MINUTE_MS = 60_000;
-/** A secret that no bridge has. */
+/** A secret that differs from the secret of the checked bridge. */
 const OTHER = "a secret that is not the bridge's";
 /**
  * The check uses only two of the malformed headers, because the bridge waits for an interval after each dropped page.
@@ -172,8 +172,8 @@ async function dropsAll(target: PollTarget, bad: readonly BadSignature[]): Promi
 
 /**
  * Answers a poll with a page that the bridge must drop. Throws Broken unless the next poll has the same `after`.
- * Returns the message on the page, which the bridge must not show. Before it returns, sends a correct page, so that a
- * bridge with growing waits starts again with a short wait.
+ * Returns the message on the page, which the bridge must not show. Finally sends a correct page, because a bridge whose
+ * waits grow with each failure then starts again with a short wait.
  */
 async function drops(
   { make, session, taken, page }: PollTarget,
@@ -208,14 +208,14 @@ async function usesUtf8(target: PollTarget): Promise<void> {
   });
 
   /**
-   * Sends a page whose signature has one entry for each of these alterations of the body. Resolves to whether the
+   * Sends a page whose signature contains one entry for each of these alterations of the body. Resolves to whether the
    * bridge uses the page.
    */
   async function isUsed(alterations: readonly Alteration[]): Promise<boolean> {
     const signed = (raw: Buffer) => signAltered(raw.toString(), alterations, secrets);
     const next = session.cursor();
     const polled = await session.answerNext(() => page({ ...content(), signed }, next), what);
-    // After a correct page, a bridge with growing waits starts again with a short wait.
+    // A bridge whose waits grow with each failure starts again with a short wait after a correct page.
     await taken(make.ping(), `a correct page after ${what}`);
     return polled.next.after !== polled.answered.after;
   }

@@ -35,12 +35,12 @@ export function afterOf({ after }: { readonly after: string | undefined }): stri
   return after === undefined ? "no `after`" : `after=${JSON.stringify(after)}`;
 }
 
-/** Seconds by which the bridge's signed timestamps may fall further behind the clock during the check. */
+/** Maximum seconds by which the lag of the bridge's signed timestamps may grow during the check. */
 const DRIFT_MOST_SECONDS = 10;
 const KNOWN: ReadonlySet<string> = new Set(["after", "limit"]);
 const LIMIT_FORM = /^[0-9]{1,3}$/;
 
-/** Judges all polls, and keeps the first fault of each part of a poll. */
+/** Judges all polls, and keeps the first fault found in each part: the query, the signature and the time. */
 export class PollLog {
   readonly #secrets: readonly string[];
   readonly #found: { query?: Broken; signature?: Broken; time?: Broken | undefined } = {};
@@ -68,7 +68,7 @@ export class PollLog {
     return finding;
   }
 
-  /** Throws Broken if this part of any poll was faulty. Returns the number of polls. */
+  /** Throws Broken if `part` was faulty in any poll. Returns the number of polls. */
   judge(part: "query" | "signature" | "time"): { readonly note: string } {
     const broken = this.#found[part];
     if (broken !== undefined) throw broken;
@@ -89,7 +89,10 @@ export class PollLog {
   }
 }
 
-/** Returns the fault of a query. The rules about cursors check `after` in all polls except the first. */
+/**
+ * Returns the fault of a query. Checks `after` only in the first poll, because the rules about cursors check it in all
+ * other polls.
+ */
 function queryFault(poll: PollRequest, isFirst: boolean): string | undefined {
   const names = poll.parameters.map(([name]) => name);
   const unknown = names.find((name) => !KNOWN.has(name));
@@ -116,7 +119,7 @@ export interface SignatureFinding {
   readonly found: string;
   /** The probable cause. */
   readonly cause?: string;
-  /** Whether the bridge has the right secret. If not, the bridge cannot verify pages either. */
+  /** Whether the bridge signed with the right secret. If not, the bridge cannot verify pages either. */
   readonly isKeyRight: boolean;
 }
 

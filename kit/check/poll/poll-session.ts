@@ -21,16 +21,16 @@ export interface PollSessionOptions {
   readonly page: (content: PageContent, next: string | null) => PollAnswer;
   /** Time limit for the next poll, ms. */
   readonly pollWithinMs: number;
-  /** Returns the events of a page that is sent when no rule has a page to send. */
+  /** Returns the events for a page that the session sends while no rule has a page to send. */
   readonly filler: () => readonly object[];
 }
 
 /**
- * Time for which a poll waits for the page of the next rule, ms. Most rules send their page within this time, so the
- * bridge need not wait for another poll interval.
+ * Milliseconds for which a poll waits for the next rule's page. Most rules send their page within this time, so the
+ * page need not wait for the bridge's next poll.
  */
 const HOLD_MS = 1_500;
-/** Time within which an answer counts as immediate, ms. */
+/** Milliseconds within which an answer counts as immediate. */
 const IMMEDIATE_MS = 100;
 const GAPS_MOST = 50;
 /** Number of times that a bridge may poll the same page again, for example because its chat refuses a message. */
@@ -67,18 +67,22 @@ export class PollSession {
   readonly gaps = { more: [] as number[], idle: [] as number[] };
   readonly #options: PollSessionOptions;
   readonly #chain = new PageChain();
-  /** The pages that rules send and that are not yet judged, by their `next`. */
+  /** The pages that rules have sent and that are not yet judged, by the page's `next`. */
   readonly #sent = new Map<string, SentPage>();
   readonly #specials: SpecialAnswer[] = [];
   /** Notified when a poll arrives, or when a rule adds something to send. */
   readonly #changes = new Changes();
-  /** How many polls had the same `after` as an earlier poll: in the whole check, and since the last new page. */
+  /** Number of polls that repeated an earlier poll's `after`: in the whole check, and since the last new page. */
   readonly #repeats = { all: 0, ofLast: 0 };
-  /** The page that the bridge got last: its cursor and its `next`. */
+  /** The page that the bridge received last: the cursor at which it begins, and its `next`. */
   #last = { from: "", to: "" };
-  /** The special answer, until the bridge polls again. A concurrent poll may get a page in the meantime. */
+  /**
+   * The special answer that was sent last, until the bridge polls again. Until then, a concurrent poll may get a page.
+   */
   #special: { readonly answer: SpecialAnswer; readonly first: Omit<PolledTwice, "next"> } | undefined;
-  /** The interval that the next poll ends: the list to which its length is added, and the time at which it began. */
+  /**
+   * The interval that ends with the next poll: the list to which its length is added, and the time at which it began.
+   */
   #gap: { readonly gaps: number[]; readonly fromMs: number } | undefined;
   #arrivals = 0;
   #isAnyAccepted = false;
@@ -129,7 +133,10 @@ export class PollSession {
     }
   }
 
-  /** Answers with a page, and waits until the bridge polls with its `next`. Throws Broken if the bridge does not. */
+  /**
+   * Answers with a page, and waits until the bridge polls with the page's `next`. Throws Broken if the bridge does not
+   * poll with it in time.
+   */
   async pass(content: PageContent, what: string): Promise<void> {
     const from = this.#chain.tip;
     const { next } = this.#chain.add(content);
@@ -175,8 +182,8 @@ export class PollSession {
   }
 
   /**
-   * Sets the cursor at which the first page begins. The bridge must already have this cursor, or get it with the next
-   * answer.
+   * Sets the cursor at which the first page begins. The bridge must already have received this cursor, or receive it
+   * with the next answer.
    */
   begin(cursor: string): void {
     this.#chain.begin(cursor);
@@ -212,12 +219,13 @@ export class PollSession {
       this.#repeats.all++;
       if (++this.#repeats.ofLast > REPEATS_MOST && sent?.state.is === "pending") {
         sent.state = { is: "stuck", poll };
-        // The other rules continue with an empty page.
+        // The page becomes empty, so that the bridge can pass it and the other rules can be checked.
         this.#chain.empty(sent.from);
       }
       return from;
     }
-    // The chat has not yet shown an event of an earlier page. A bridge that reads on then polls with `to` again.
+    // The chat has not yet shown an event of an earlier page. A bridge that also reads ahead polls with `to` again
+    // later.
     if (after !== to && !isFollowing && this.#chain.mayReread(after)) {
       this.#repeats.all++;
       if (++this.#repeats.ofLast <= REPEATS_MOST) return after;
@@ -227,7 +235,7 @@ export class PollSession {
     return to;
   }
 
-  /** Judges the time since the last answer. Returns whether the poll follows a special answer. */
+  /** Records the time since the last answer. Returns whether the poll follows a special answer. */
   #judgeLastAnswer(poll: PollRequest): boolean {
     if (this.#gap !== undefined && this.#gap.gaps.length < GAPS_MOST) {
       this.#gap.gaps.push(poll.atMs - this.#gap.fromMs);
@@ -246,7 +254,7 @@ export class PollSession {
     return special;
   }
 
-  /** Returns the error for a bridge that no longer polls: no further rule can be checked. */
+  /** Returns the error for a bridge that no longer polls. After this error, no further rule can be checked. */
   #gone(what: string): Broken {
     const seconds = this.#options.pollWithinMs / 1000;
     const words = `after ${what}, the bridge did not poll again within ${seconds} seconds`;

@@ -23,7 +23,7 @@ export interface PollerPlace {
 export interface PollerCheckOptions extends EventCheckOptions {
   /** Address of the fake service; a free port of 127.0.0.1 by default. */
   readonly listen?: ListenAddress;
-  /** Called once the fake service listens. The bridge can now be started. */
+  /** Called once the fake service is listening, so the bridge can be started. */
   readonly onListening?: (place: PollerPlace) => void;
   /** Time limit for the first poll, ms; 120,000 by default. */
   readonly waitMs?: number;
@@ -31,14 +31,14 @@ export interface PollerCheckOptions extends EventCheckOptions {
   readonly pollWithinMs?: number;
 }
 
-/** The first request of the bridge: a poll, or a request with a different path or workspace. */
+/** The first request of the bridge: a poll, or a request to any other path or workspace. */
 export type FirstRequest =
   | { readonly poll: PollRequest; readonly finding: SignatureFinding | undefined }
   | { readonly elsewhere: string };
 
 const OBSERVE_TIMEOUT_MS = 5_000;
 
-/** A bridge that polls and is being checked, with helpers for the rules. Answers the requests of the bridge. */
+/** The polling bridge that is being checked, with helpers for the rules. Also answers the bridge's requests. */
 export class PollTarget extends EventTarget implements RequestHandler {
   /** Time limit for the first poll, ms. */
   readonly waitMs: number;
@@ -75,7 +75,7 @@ export class PollTarget extends EventTarget implements RequestHandler {
   readonly page = (content: PageContent, next: string | null): PollAnswer =>
     pageAnswer({ write: this.writeAs, ...content }, next, this);
 
-  /** Returns the answer with an empty page, when no event is newer than the cursor `next`. */
+  /** Returns the answer with an empty page, which means that no event is newer than the cursor `next`. */
   readonly idle = (next: string | null): PollAnswer => this.page({ events: [], hasMore: false }, next);
 
   onPoll(poll: PollRequest): Promise<PollAnswer> {

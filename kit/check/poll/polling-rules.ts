@@ -9,7 +9,7 @@ import type { PollTarget } from "./poll-target";
 
 const POLLS = "the bridge must poll GET <base URL>/hooks/<workspace id>/events";
 
-/** Advice for the first poll, by the fault of its signature. */
+/** Advice about the first poll, for each fault that its signature can have. */
 const SIGNATURE_ADVICE = {
   missing: "sign every poll with the header Service-Signature",
   malformed: "sign every poll with the header Service-Signature: t=<unix seconds>,v1=<hex>",
@@ -48,7 +48,7 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "cursor",
     says: "The bridge passes a page's `next` back as `after`, exactly as received, and passes no `after` while `next` is null.",
-    fix: "store `next` as the text that it is, and send it unchanged as `after`; omit `after` as long as `next` is null",
+    fix: "store `next` as text, and send it unchanged as `after`; omit `after` as long as `next` is null",
     isGate: true,
     async judge(target) {
       const { make, taken, session } = target;
@@ -171,7 +171,7 @@ export const RETRY_RULES: readonly Rule<PollTarget>[] = [
 ];
 
 /**
- * Answers the first poll of a bridge without a cursor. After `after=latest`, the page has a cursor as `next`.
+ * Answers the first poll of a bridge without a cursor. If that poll has `after=latest`, the page's `next` is a cursor.
  * Otherwise, `next` is null, and the second poll must have the same `after` as the first poll. Throws WrongAfter if the
  * second poll has a different `after`.
  */

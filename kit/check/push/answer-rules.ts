@@ -59,7 +59,7 @@ type Refusal = Exclude<Reply, NoReply>;
 const NO_PATH: ReadonlySet<number> = new Set([404, 405, 410]);
 const RAW_BYTES = "read the bytes before any body parser, and compute the HMAC over exactly these bytes";
 
-/** Ways in which libraries serialize JSON. The bytes differ from those that the check sends by default. */
+/** Ways in which libraries serialize JSON. Each way produces other bytes than the check sends by default. */
 const WRITERS: readonly (readonly [as: string, write: Write])[] = [
   ["with a space after each comma and colon, as Python's json.dumps does", spaced],
   ["with its keys in alphabetical order, as Go does with a map", (event) => JSON.stringify(sorted(event))],
@@ -69,7 +69,10 @@ const WRITERS: readonly (readonly [as: string, write: Write])[] = [
   ],
 ];
 
-/** A common mistake in checking signatures. A bridge with this mistake accepts a ping with the header from `sign`. */
+/**
+ * A common mistake in checking signatures. A bridge that makes this mistake accepts a ping whose signature header comes
+ * from `sign`.
+ */
 interface Mistake {
   readonly cause: string;
   readonly fix: string;
@@ -78,8 +81,8 @@ interface Mistake {
 
 /**
  * Finds out why a bridge rejects a valid ping. For each common mistake, sends a ping that only a bridge with that
- * mistake accepts. If the mistake concerns the serialization of JSON, all further events are serialized in the accepted
- * way, so that all other rules can be checked.
+ * mistake accepts. If the mistake concerns the serialization of JSON, all further events are serialized in the way that
+ * the bridge accepts, so that all other rules can be checked.
  *
  * @param found observation about the ping, used as the message of the returned Broken
  */

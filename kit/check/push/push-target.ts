@@ -39,10 +39,10 @@ export class PushTarget extends EventTarget {
     this.#client = createHttpClient(url, { ...options, timeoutMs });
   }
 
-  /** Returns the bytes of an event, as they are pushed. */
+  /** Returns an event as the bytes that are pushed. */
   readonly write = (event: EventHead): Buffer => Buffer.from(this.writeAs(event));
 
-  /** Pushes an event as the service does, except for `change`. */
+  /** Pushes an event as the service does, with the changes in `change`. */
   readonly push = (event: EventHead, change: PushChange = {}): Promise<Reply> => {
     const body = change.body ?? this.write(event);
     const signature = change.signature === undefined ? sign(body, this.secrets) : change.signature;

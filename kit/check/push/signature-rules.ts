@@ -141,9 +141,9 @@ async function refusesOld({ make, refused, secrets, write }: PushTarget): Promis
 }
 
 /**
- * Pushes an event with characters outside ASCII in UTF-8, as the service does. If the bridge rejects the push, throws
- * Broken with the likely cause. If the bridge accepts the same characters as JSON escapes, all further events have such
- * escapes, so that the other rules can be checked.
+ * Pushes an event that contains non-ASCII characters, encoded in UTF-8 as the service does. If the bridge rejects the
+ * push, throws Broken with the likely cause. If the bridge accepts the same characters as JSON escapes, all further
+ * events are written with such escapes, so that the other rules can be checked.
  */
 async function takesUtf8(target: PushTarget): Promise<void> {
   const { make, push, taken, secrets } = target;

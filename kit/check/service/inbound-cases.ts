@@ -32,8 +32,8 @@ const accepted = (what: string, event: unknown): InboundCase => ({ what, event }
 const refused = (what: string, event: unknown, field: string): InboundCase => ({ what, event, field });
 
 /**
- * Returns the valid and invalid cases of a field. If events of every type have the field, the valid cases are only
- * messages, because a game may act on a command or an action.
+ * Returns the valid and invalid cases of a field. If events of every type have the field, the valid cases are messages
+ * only, because a game may act on a command or an action.
  */
 function casesOf({ field, of, least, most, isOptional, mayBeNull }: TextRule): readonly InboundCase[] {
   return of.flatMap((type) => {
@@ -147,7 +147,10 @@ function textOf(length: number): string {
   return "chat-bridge-check ".repeat(Math.ceil(length / 18)).slice(0, length);
 }
 
-/** Returns characters of all kinds, at most `length`. The first character is white space, because ids are opaque. */
+/**
+ * Returns characters of all kinds, at most `length`. The first character is white space, because ids are opaque and
+ * must not be trimmed.
+ */
 function unusualText(length: number): string {
   return Array.from(` ${ALL_SAMPLES}`).slice(0, length).join("");
 }

@@ -9,8 +9,8 @@ import { expectRefused, type Answered, type ServiceRequest, type ServiceTarget }
 const BURSTS = [2, 4, 8, 16];
 const QUIET_MS = 1_100;
 /**
- * Maximum number of requests per second that are attributed to other clients at this address, such as a bridge that
- * polls.
+ * Maximum number of requests per second that the check attributes to other clients at this address, such as a bridge
+ * that polls.
  */
 const OF_OTHERS_MAX = 10;
 

@@ -15,7 +15,7 @@ import { Broken, noReply, type CheckProgress } from "../rule";
 export interface ServiceCheckOptions extends Omit<ClientOptions, "timeoutMs"> {
   /** The service's base address. */
   readonly url: URL;
-  /** UUID of the workspace. Games receive every event of the check that the service accepts. */
+  /** UUID of the workspace. Games receive every event that the check sends and the service accepts. */
   readonly workspace: string;
   /** Signing secrets of the workspace, the newest first. */
   readonly secrets: readonly string[];
@@ -91,7 +91,7 @@ export class ServiceTarget {
     });
   };
 
-  /** Resolves to whether the workspace has no target URL, so that its events can be polled. */
+  /** Resolves to whether the workspace's events can be polled, i.e. it has no target URL. */
   readonly isPolled = (): Promise<boolean> =>
     (this.#isPolled ??= this.poll("after=latest").then(({ status }) => status !== 403));
 
@@ -121,7 +121,7 @@ export function expectAccepted(answer: Answered, what: string): void {
   throw new Broken(`${what} was answered with ${told(answer)}, not 202 {"ok":true}`);
 }
 
-/** The field that a `400` must name; null for no field, undefined for any field. */
+/** The field that a `400` must name; null if it must name no field, undefined if the field is not checked. */
 export type WantedField = string | null | undefined;
 
 /** Throws Broken unless the answer has this status and an error body in the format that the contract defines. */

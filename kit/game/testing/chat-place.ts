@@ -1,6 +1,6 @@
 import type { ShownMessage } from "./memory-core";
 
-/** Whether a text contains a text, or matches a regular expression. */
+/** Whether a text contains another text, or matches a regular expression. */
 const matches = (text: string, pattern: string | RegExp): boolean =>
   typeof pattern === "string" ? text.includes(pattern) : text.search(pattern) >= 0;
 

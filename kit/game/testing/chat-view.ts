@@ -10,13 +10,13 @@ const MESSAGES_MAX = 2_000;
 const LOG_MAX = 1_000;
 /** Maximum number of channels of a workspace. */
 const CHANNELS_MAX = 1_000;
-/** Maximum number of typed messages that are remembered as unheard. */
+/** Maximum number of typed messages that are remembered as unheard (see `noteTyped`). */
 const UNHEARD_MAX = 1_000;
 
 /** A message as the chat shows it: its newest version. */
 export interface ShownMessage {
   readonly id: string;
-  /** The id of the channel; for a DM, `dm:` and the id of the member. */
+  /** The id of the channel; for a DM, `dm:` followed by the id of the member. */
   readonly place: string;
   /** The only member who sees the message; undefined if every member of the channel sees it. */
   readonly to: string | undefined;
@@ -24,7 +24,7 @@ export interface ShownMessage {
   readonly awaitsReply: boolean;
   /**
    * Time at which the event with the newest version expires, ms since the epoch. Bridges drop an event that arrives
-   * later.
+   * after it has expired.
    */
   readonly expiresAtMs: number | null;
   /** Number of updates of the message. */
@@ -39,18 +39,18 @@ export interface SentEvent {
   readonly event: OutboundEvent;
 }
 
-/** The messages of a chat whose bridge shows every event at once. */
+/** The messages of a chat, as if its bridge showed every event immediately. */
 export class ChatView {
   readonly workspaceId: string;
   readonly #findings: Findings;
-  /** In the order in which they were posted. */
+  /** The messages by id, in the order in which they were posted. */
   readonly #messages = new Map<string, ShownMessage>();
   readonly #log: SentEvent[] = [];
   /** The channels of members' events. */
   readonly #channels = new Set<string>();
-  /** The channels of the newest unheard messages, by the entry ids of their events. */
+  /** The channels of the newest unheard messages (see `noteTyped`), by the entry ids of their events. */
   readonly #unheard = new Map<string, string>();
-  /** The ids of `#messages`, the most recently updated last. */
+  /** The ids of the messages in `#messages`, in the order of their last updates. */
   readonly #updated = new Set<string>();
   /** The id of the newest message that was forgotten. Later messages have higher ids. */
   #forgottenId = "";
@@ -81,7 +81,7 @@ export class ChatView {
 
   /**
    * Notes that a member has typed a message. The message is unheard if none of the newest messages that the member sees
-   * there awaits a reply: many bridges do not report it.
+   * in the channel awaits a reply. Many bridges do not report such a message.
    */
   noteTyped(entryId: string, channel: string, userId: string): void {
     if (channel.startsWith(DM_PREFIX) || this.#isReplyAwaited(channel, userId)) return;
@@ -100,7 +100,7 @@ export class ChatView {
     return [...newest(undefined, PROMPTS_SEEN), ...newest(userId, 1)].some(({ awaitsReply }) => awaitsReply);
   }
 
-  /** Adds a finding if an unheard message led to an event. */
+  /** Adds a finding if the event of an unheard message led the game to publish an event. */
   checkHeard(entryId: string, type: string): void {
     const channel = this.#unheard.get(entryId);
     if (channel === undefined) return;

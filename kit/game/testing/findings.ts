@@ -116,7 +116,7 @@ export class Findings {
     this.#found.clear();
   }
 
-  /** Returns the findings, broken rules first. `extra` contains cases that exist only now. */
+  /** Returns the findings, broken rules first. `extra` contains findings that apply only at the time of this call. */
   list(
     extra: readonly { readonly code: FindingCode; readonly count: number; readonly example: string }[],
   ): Finding[] {

@@ -11,10 +11,10 @@ import { spreadShards, type OwnedShard } from "./shard-owners";
 /** The number of shards of the installation. */
 export const SHARDS = 16;
 
-/** Returns the id that core would give to the entry of the event at this position. */
+/** Returns the id that core would give to the log entry of the event at this position. */
 export const entryIdAt = (position: number): string => `${position}-0`;
 
-/** Maximum number of unacked events of a group. The group loses its oldest undelivered event when there are more. */
+/** Maximum number of unacked events of a group. If there are more, the group loses its oldest undelivered event. */
 const BACKLOG_MAX = 10_000;
 
 /** A valid `FollowOpen`. `readOpen` of core/rpc/follow-requests.ts checks one. */
@@ -40,7 +40,7 @@ export interface MemoryStream {
   deadLetter(deliveryId: string, reason: string): void;
   /** Stops deliveries. Acks still work. */
   pause(): void;
-  /** Ends the stream, as the consumer does. `end` is not called. */
+  /** Closes the stream, as the consumer would. `end` is not called. */
   close(): void;
 }
 
@@ -53,16 +53,18 @@ interface GroupStream {
   held: number;
   isPaused: boolean;
   isOver: boolean;
-  /** Lines with an event to deliver. The next line is the first, and goes to the end after its turn. */
+  /**
+   * Lines (workspaces) with an event to deliver, in the order of their turns. After its turn, a line moves to the end.
+   */
   readonly ready: Set<FollowLine>;
-  /** Lines with an event to redeliver, which needs no room in the window. */
+  /** Lines (workspaces) with an event to redeliver. A redelivery needs no room in the window. */
   readonly again: Set<FollowLine>;
   readonly changes: { gained: number[]; lost: number[] };
 }
 
 interface GroupShard extends OwnedShard<GroupStream> {
   readonly lines: Set<FollowLine>;
-  /** The number of events that are out. */
+  /** The number of events in the state "out", i.e. delivered and not acked or returned. */
   out: number;
 }
 
@@ -83,12 +85,12 @@ export class FollowGroup {
   readonly #shards: readonly GroupShard[];
   /** All unacked events, by delivery id. */
   readonly #events = new Map<string, { readonly line: FollowLine; readonly event: HeldEvent }>();
-  /** In the order in which they were opened. */
+  /** The open streams, in the order in which they were opened. */
   readonly #streams = new Set<GroupStream>();
   /** The newest event that was delivered. */
   #newest: HeldEvent | undefined;
   #pumping: "no" | "yes" | "again" = "no";
-  /** The time since which the group has had no stream. */
+  /** Time from which the group has had no stream, ms since the epoch; undefined while it has a stream. */
   emptySinceMs: number | undefined;
 
   constructor(name: string, context: GroupContext) {
@@ -148,9 +150,9 @@ export class FollowGroup {
     return this.#handle(stream);
   }
 
-  /** Ends every stream, as a lost connection does. */
+  /** Ends every stream, as a lost connection would. */
   endStreams(): void {
-    // A consumer may open a new stream at once.
+    // The streams are copied, because a consumer may open a new stream at once.
     const streams = [...this.#streams];
     for (const stream of streams) this.#leave(stream, "UNAVAILABLE", "the connection was lost");
   }
@@ -175,7 +177,9 @@ export class FollowGroup {
     return true;
   }
 
-  /** Whether a stream owns the shard of a workspace, and a delivery (if any) is unacked with this attempt as its last. */
+  /**
+   * Whether a stream owns the shard of a workspace, and the delivery (if given) is unacked and has no later attempt.
+   */
   isCurrent(
     streamId: string,
     workspaceId: string,
@@ -201,7 +205,7 @@ export class FollowGroup {
     return this.#streams.size;
   }
 
-  /** Must be called after a change of `windowMax`. */
+  /** Delivers the events that a changed `windowMax` allows. Must be called after each change. */
   resume(): void {
     this.#pump();
   }
@@ -256,7 +260,7 @@ export class FollowGroup {
     this.#settle(line);
   }
 
-  /** Removes an event: it was acked, or is lost. */
+  /** Removes an event that was acked or is lost. */
   #drop(id: string): void {
     const held = this.#events.get(id);
     if (held === undefined) return;
@@ -279,7 +283,7 @@ export class FollowGroup {
     }
   }
 
-  /** Redelivers an event and all later events of its workspace that are out, at `untilMs` at the earliest. */
+  /** Marks an event and all later delivered events of its workspace for redelivery, at `untilMs` at the earliest. */
   #giveBack(line: FollowLine, event: HeldEvent, untilMs: number): void {
     for (const each of line.outFrom(event)) this.#setState(line, each, "back");
     if (untilMs > this.#context.clock.now()) line.hold = { position: event.position, untilMs };
@@ -309,7 +313,9 @@ export class FollowGroup {
     if (first) owner[first.state === "back" ? "again" : "ready"].add(line);
   }
 
-  /** Gives back the events of a moving shard that have waited behind other events for the whole ack deadline. */
+  /**
+   * Marks events of a moving shard as given back if they have waited behind other events for the whole ack deadline.
+   */
   #hurry(line: FollowLine): void {
     const sinceMs = this.#context.clock.now() - this.#deadlineOf(line);
     const late = line.events.find(
@@ -322,7 +328,7 @@ export class FollowGroup {
     return this.#shards[line.shard]?.owner?.open.ackDeadlineMs ?? 0;
   }
 
-  /** Sets the line's timer to the next time at which something happens. An early timer has no effect. */
+  /** Sets the line's timer to the next time at which a deadline or a delay ends. An early timer has no effect. */
   #schedule(line: FollowLine): void {
     const { running, hold, events, shard } = line;
     let atMs = Math.min(running?.deadlineMs ?? Infinity, hold?.untilMs ?? Infinity);
@@ -376,7 +382,7 @@ export class FollowGroup {
     this.#pump();
   }
 
-  /** Gives a shard to another stream, or to none. */
+  /** Makes another stream, or no stream, the owner of a shard. */
   #pass(shard: GroupShard, to: GroupStream | undefined): void {
     if (shard.owner && !shard.owner.isOver) shard.owner.changes.lost.push(shard.shard);
     for (const line of shard.lines) {
@@ -390,7 +396,7 @@ export class FollowGroup {
     for (const line of shard.lines) this.#settle(line);
   }
 
-  /** Hands over the shards that can move, and delivers what the windows allow. */
+  /** Moves the shards that can move, and delivers the events that the windows allow. */
   #pump(): void {
     if (this.#pumping !== "no") {
       this.#pumping = "again";

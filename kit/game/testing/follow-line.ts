@@ -10,8 +10,8 @@ export interface HeldEvent {
   /** Number of deliveries of the event. */
   attempt: number;
   /**
-   * "waiting": not delivered to the current stream. "out": delivered. "back": given back by the consumer, or its
-   * deadline passed; it still uses a place in the stream's window.
+   * "waiting": not delivered to the current stream. "out": delivered. "back": to be redelivered, because the consumer
+   * gave it back or its deadline passed; it still counts towards the stream's window.
    */
   state: "waiting" | "out" | "back";
   /** The time of the last delivery. */
@@ -24,13 +24,13 @@ export interface HeldEvent {
 const EXTEND_WITHIN_MS = 600_000;
 
 /**
- * The unacked events of one workspace in a group. The delivered events come first, because events are delivered in order,
- * and are given back together with all later events.
+ * The unacked events of one workspace in a group. The delivered events come first, because events are delivered in
+ * order, and an event is given back together with all later events.
  */
 export class FollowLine {
   readonly workspaceId: string;
   readonly shard: number;
-  /** In the order of the positions. */
+  /** Events in the order of their positions. */
   readonly events: HeldEvent[] = [];
   /** The first event, while its deadline runs. */
   running: { readonly event: HeldEvent; readonly deadlineMs: number } | undefined;
@@ -54,14 +54,14 @@ export class FollowLine {
     if (at >= 0) this.events.splice(at, 1);
   }
 
-  /** Returns the next event to deliver; undefined if there is none, or it is held back. */
+  /** Returns the next event to deliver; undefined if there is none, or if `hold` delays the event. */
   next(nowMs: number): HeldEvent | undefined {
     const next = this.events.find(({ state }) => state !== "out");
     const isHeld = next && this.hold && nowMs < this.hold.untilMs && next.position >= this.hold.position;
     return isHeld ? undefined : next;
   }
 
-  /** Returns an event and all later events that are out. */
+  /** Returns those of an event and all later events whose state is "out". */
   outFrom(event: HeldEvent): readonly HeldEvent[] {
     return this.events.slice(this.events.indexOf(event)).filter(({ state }) => state === "out");
   }

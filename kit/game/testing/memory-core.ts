@@ -21,7 +21,7 @@ export type { SentEvent, ShownMessage } from "./chat-view";
 export type { Finding, Occurrence } from "./findings";
 export { SHARDS, type End, type MemoryStream, type Send, type StreamOpen } from "./follow-group";
 
-/** Maximum number of groups. The group that has had no stream for the longest time is removed when there are more. */
+/** Maximum number of groups. If there are more, the group that has had no stream for the longest time is removed. */
 const GROUPS_MAX = 64;
 /** Milliseconds after which a group without a stream is removed. */
 const GROUP_KEPT_MS = 86_400_000;
@@ -36,11 +36,11 @@ export interface MemoryWorkspace {
   /** The newest published events, oldest first. At most 1,000. */
   readonly outbound: readonly SentEvent[];
   find(messageId: string): ShownMessage | undefined;
-  /** Makes a channel known, as an event of a member in the channel does. */
+  /** Makes a channel known, as an event from a member in the channel would. */
   addChannel(id: string): void;
 }
 
-/** Publishing fails, because `setUnavailable` was called. A real core returns UNAVAILABLE. */
+/** Thrown by `publish` after `setUnavailable` was called. A real core returns UNAVAILABLE. */
 export class CoreUnavailable extends Error {
   override readonly name = "CoreUnavailable";
   constructor() {
@@ -48,7 +48,7 @@ export class CoreUnavailable extends Error {
   }
 }
 
-/** A call or an event is invalid. A real core returns INVALID_ARGUMENT. */
+/** Thrown for an invalid call or event. A real core returns INVALID_ARGUMENT. */
 export class InvalidCall extends Error {
   override readonly name = "InvalidCall";
 }
@@ -57,8 +57,9 @@ export class InvalidCall extends Error {
  * The service in memory, without a network: groups and streams, publishing with core's rules, and the chats of the
  * workspaces. Every call takes effect at once. The clock determines deadlines and delays.
  *
- * Memory is bounded: at most 64 groups with 10,000 unacked events each; and for each workspace 2,000 messages, 1,000
- * published events, 1,000 channels and 10,000 idempotency keys. The caller must limit the number of workspaces.
+ * Memory is bounded. There are at most 64 groups with 10,000 unacked events each. Each workspace has at most 2,000
+ * messages, 1,000 published events, 1,000 channels and 10,000 idempotency keys. The caller must limit the number of
+ * workspaces.
  */
 export class MemoryCore {
   readonly #clock: GameClock;
@@ -66,9 +67,9 @@ export class MemoryCore {
   readonly #groups = new Map<string, FollowGroup>();
   readonly #workspaces = new Map<string, PublishedWorkspace>();
   readonly #publisher: MemoryPublisher;
-  /** The number of the newest stream. */
+  /** The number of streams that were opened. */
   #streams = 0;
-  /** The number of the newest event of a member. */
+  /** The number of events that members have sent. */
   #received = 0;
   #windowMax: number | undefined;
   #isUnavailable = false;
@@ -130,8 +131,8 @@ export class MemoryCore {
   }
 
   /**
-   * Takes an event of a member, as a bridge reports it. Throws `InvalidCall` if the workspace does not exist, or if core
-   * would reject the event.
+   * Receives an event of a member, as if a bridge reported it. Throws `InvalidCall` if the workspace does not exist, or
+   * if core would reject the event.
    */
   receive(workspaceId: string, event: InboundEvent, traceparent = ""): void {
     const id = workspaceId.toLowerCase();
@@ -162,7 +163,7 @@ export class MemoryCore {
     return this.#publisher.refuse(fault);
   }
 
-  /** Ends every stream with UNAVAILABLE, as a lost connection does. */
+  /** Ends every stream with UNAVAILABLE, as a lost connection would. */
   endStreams(): void {
     for (const group of this.#groups.values()) group.endStreams();
   }
@@ -175,7 +176,7 @@ export class MemoryCore {
     return [...this.#groups.values()].map((group) => group.redeliver()).includes(true);
   }
 
-  /** Makes `publish` fail until it is called with false. */
+  /** `setUnavailable(true)` makes `publish` fail until `setUnavailable(false)` is called. */
   setUnavailable(isUnavailable: boolean): void {
     this.#isUnavailable = isUnavailable;
     if (!isUnavailable) for (const run of this.#onAvailable.splice(0)) run();
@@ -186,7 +187,7 @@ export class MemoryCore {
     if (this.#isUnavailable) await new Promise<void>((resolve) => void this.#onAvailable.push(resolve));
   }
 
-  /** Limits the window of every stream, as a slow core does; undefined for no limit. */
+  /** Limits the window of every stream, to simulate a slow core; undefined for no limit. */
   setSlow(window: number | undefined): void {
     this.#windowMax = window;
     for (const group of this.#groups.values()) group.resume();
@@ -203,12 +204,12 @@ export class MemoryCore {
   }
 
   /**
-   * Forgets messages, events, idempotency keys, findings and groups without a stream, and ends all faults. Streams and
-   * their groups stay, and ids are not used again.
+   * Forgets messages, events, idempotency keys, findings and groups without a stream, and ends all faults. Keeps
+   * streams and their groups. Later ids differ from all earlier ids.
    */
   reset(): void {
     for (const group of this.#groups.values()) {
-      // Otherwise the next events would be unacked in the group of a game that has stopped.
+      // Groups of stopped games are removed, because the next events would wait in them for acks.
       if (group.emptySinceMs === undefined) continue;
       group.stop();
       this.#groups.delete(group.name);
@@ -222,7 +223,7 @@ export class MemoryCore {
     this.#findings.clear();
   }
 
-  /** Returns the rules that the game broke, and then advice. */
+  /** Returns the findings: first the rules that the game broke, and then advice. */
   report(): readonly Finding[] {
     const unacked = [...this.#groups.values()]
       .flatMap((group) => group.unacked())

@@ -49,7 +49,7 @@ export class MemoryLink implements CoreLink {
   }
 
   async publish(events: readonly OutboundEvent[]): Promise<readonly PublishResult[]> {
-    // A real call takes time, in which the game can be killed.
+    // A real call takes time, and the game can be killed in this time.
     await Promise.resolve();
     for (;;) {
       if (this.#isClosed) throw new LinkClosed();
@@ -71,7 +71,7 @@ export class MemoryLink implements CoreLink {
     this.kill();
   }
 
-  /** Does the same as `close`, at once: nothing reaches core afterwards, as if the process had been killed. */
+  /** Closes the link synchronously, as if the process had been killed: no later call reaches core. */
   kill(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -83,8 +83,8 @@ export class MemoryLink implements CoreLink {
   #open(): void {
     if (this.#isClosed || this.#isPaused) return;
     const { group, consumer, window = 100, ackDeadlineMs = 30_000 } = this.#options;
-    // Core sends the first responses before it returns the stream. They are kept until then, because the listener can
-    // ack a delivery at once.
+    // Core sends the first responses before it returns the stream. The responses are kept until the stream is known,
+    // because the listener can ack a delivery at once.
     const heard: Parameters<Send>[0][] = [];
     let stream: MemoryStream | undefined;
     let isHearing = false;
@@ -103,7 +103,8 @@ export class MemoryLink implements CoreLink {
       (code) => {
         if (this.#stream !== stream) return;
         this.#end();
-        // Another process with the same name has replaced this one. If both opened new streams, neither would work.
+        // Another process with the same name has replaced this one. If both processes opened new streams, they would
+        // replace each other again and again.
         if (code !== "ABORTED") queueMicrotask(() => this.#open());
       },
     );

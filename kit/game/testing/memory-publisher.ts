@@ -25,10 +25,10 @@ const KEY_MS = 86_400_000;
 /** Maximum number of idempotency keys of a workspace. The oldest are forgotten when there are more. */
 const KEYS_MAX = 10_000;
 
-/** A workspace as the publisher sees it. */
+/** The data of a workspace that the publisher uses. */
 export interface PublishedWorkspace {
   readonly view: ChatView;
-  /** The events of the last 24 hours by their idempotency keys, oldest first. */
+  /** The events of the last 24 hours, by idempotency key, oldest first. */
   readonly keys: Map<string, { readonly published: PublishedEvent; readonly untilMs: number }>;
   lastSequence: number;
 }
@@ -45,7 +45,7 @@ const ALL_WORKSPACES = { name: "game", workspaces: undefined };
 /** Publishes events with core's rules. */
 export class MemoryPublisher {
   readonly #context: PublisherContext;
-  /** The number of the newest event or message. Ids contain numbers instead of times, so each run has the same ids. */
+  /** The number in the newest ids. Ids contain numbers instead of times, so each run creates the same ids. */
   #newest = 0;
 
   constructor(context: PublisherContext) {
@@ -73,7 +73,7 @@ export class MemoryPublisher {
     return UNKNOWN_WORKSPACE;
   }
 
-  /** Returns the result of an event with a fault, and reports the fault. */
+  /** Returns the result for an event with a fault, and reports the fault. */
   refuse(fault: OutboundFault): PublishResult {
     return this.#invalid(fault.field, fault);
   }
@@ -122,14 +122,14 @@ export class MemoryPublisher {
   }
 }
 
-/** `preparePublication` creates only the ids of events and messages. */
+/** These functions are never called: `preparePublication` creates only the ids of events and messages. */
 const UNUSED_IDS = { workspace: unused, secret: unused, token: unused };
 
 function unused(): never {
   throw new Error("core in memory creates no such id");
 }
 
-/** Returns the fault of `data` that core finds when it decodes the event. */
+/** Returns the fault that core would find in `data` when decoding the event. */
 function findDataFault({ content }: EventMessage): OutboundFault | undefined {
   const data = content?.value.message?.data;
   if (content === undefined || data === undefined) return undefined;

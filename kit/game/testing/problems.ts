@@ -15,7 +15,10 @@ export class Problems implements GameLog {
     return this.#all;
   }
 
-  /** Adds a finding of core if the game broke a rule. The log already contains refused events. */
+  /**
+   * Adds a finding of core if the game broke a rule. Refused events are excluded, because the game's log already
+   * contains them.
+   */
   note({ code, severity, detail, advice }: Occurrence): void {
     if (severity === "broken" && code !== "invalid-event") this.#add(`${detail}: ${advice}`, undefined);
   }

@@ -4,15 +4,15 @@ export interface OwnedShard<Stream> {
   /** The stream that owns the shard. */
   owner: Stream | undefined;
   /**
-   * The stream that gets the shard as soon as the owner has no unacked event of it. The owner gets no further events of
-   * the shard.
+   * The stream that gets the shard as soon as the owner has no unacked event of the shard. Until then, the owner gets
+   * no further events of the shard.
    */
   next: Stream | undefined;
 }
 
 /**
- * Spreads shards evenly over the streams, with as few moves as possible: gives free shards an owner, and shards that must
- * move a next owner.
+ * Spreads shards evenly over the streams, with as few moves as possible: sets `owner` of free shards, and `next` of
+ * shards that must move.
  */
 export function spreadShards<Stream>(
   shards: readonly OwnedShard<Stream>[],
@@ -29,7 +29,8 @@ export function spreadShards<Stream>(
   if (streams.length === 0) return;
   const fewest = Math.floor(shards.length / streams.length);
   let larger = shards.length % streams.length;
-  // Streams with the most shards keep one shard more, because this needs the fewest moves.
+  // If the shards cannot be spread equally, the streams with the most shards keep one more, which needs the fewest
+  // moves.
   const wanted = new Map<Stream, number>();
   for (const [stream] of [...owned].toSorted(([, a], [, b]) => b.length - a.length)) {
     wanted.set(stream, fewest + (larger > 0 ? 1 : 0));

@@ -11,16 +11,16 @@ import { Problems } from "./problems";
 import { VirtualClock } from "./virtual-clock";
 
 export interface TestGameOptions {
-  /** Whether calls succeed although the game has failed, e.g. to test its failures. See `TestChat.problems`. */
+  /** Whether calls succeed even if the game fails, e.g. to test its failures. See `TestChat.problems`. */
   readonly tolerate?: boolean | undefined;
   /** The names of all games of the workspaces; by default, only the game itself. */
   readonly games?: readonly string[] | undefined;
-  /** The default is a store in memory. */
+  /** The store of the game. The default is a store in memory. */
   readonly store?: GameStore | undefined;
 }
 
 export interface MemberOptions {
-  /** The id of the member. The default is the name in lower case. */
+  /** The id of the member. The default is the member's name in lower case. */
   readonly id?: string | undefined;
   /** The name of the member's workspace, or its id. All members are in one workspace by default. */
   readonly workspace?: string | undefined;
@@ -40,12 +40,12 @@ const WORKSPACE = "workspace";
 const STUCK_AFTER_MS = 4_000;
 
 /**
- * A chat in memory with a game. Every asynchronous method resolves when the game has finished the work that the call
- * led to. The method rejects if a handler threw, core refused an event, or the game broke a rule of the contract.
+ * A chat in memory with a game. Every asynchronous method resolves when the game has finished all work that the call
+ * caused. The method rejects if a handler threw, core refused an event, or the game broke a rule of the contract.
  */
 export class TestChat {
   readonly clock: TestClock;
-  /** The channel in which members are by default. */
+  /** The default channel of members. */
   readonly room: TestChannel;
   /**
    * The service in memory: for faults, e.g. `core.endStreams()`, and for checks of events and messages. Call `settle`
@@ -83,7 +83,7 @@ export class TestChat {
     });
   }
 
-  /** Returns a channel of a workspace, to which the game can post. */
+  /** Returns a channel of a workspace. The game can post to this channel. */
   channel(id: string, workspace = WORKSPACE): TestChannel {
     const where = this.#workspace(workspace);
     where.addChannel(id);
@@ -100,14 +100,15 @@ export class TestChat {
     });
   }
 
-  /** Delivers the newest event again, as core sometimes does. The game must not count it twice. */
+  /** Delivers the newest event again, as core sometimes does. The game must handle the event only once. */
   async redeliver(): Promise<void> {
     await this.#act(() => {
-      if (!this.core.redeliver()) throw new Error("no event was delivered that could be delivered again");
+      if (!this.core.redeliver())
+        throw new Error("no event has been delivered yet, so none can be delivered again");
     });
   }
 
-  /** Stops the game as a signal does. The messages in the chat can still be checked. */
+  /** Stops the game as a signal would. The messages in the chat can still be checked. */
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -121,9 +122,9 @@ export class TestChat {
     this.#throwProblems();
   }
 
-  /** Resolves when the game has nothing in progress. */
+  /** Resolves when the game has no work in progress. */
   async settle(): Promise<void> {
-    // A link opens its next stream, and calls to core begin, a moment later.
+    // A link opens its next stream and begins its calls to core only in the next microtask.
     await Promise.resolve();
     await this.#settled();
     this.#throwProblems();
@@ -213,7 +214,7 @@ export class TestClock {
   }
 }
 
-/** The messages of a channel that every member sees. */
+/** The messages that every member of a channel sees. */
 export class TestChannel extends ChatPlace {
   protected readonly title: string;
   readonly #workspace: MemoryWorkspace;
@@ -231,12 +232,12 @@ export class TestChannel extends ChatPlace {
     return this.#workspace.messages.filter(({ place, to }) => place === this.id && to === undefined);
   }
 
-  /** Throws an error that lists the messages if none contains the text or matches the expression. */
+  /** Throws an error that lists the messages if no message contains the text or matches the expression. */
   shows(pattern: string | RegExp): void {
     this.mustShow(pattern);
   }
 
-  /** Throws an error that lists the messages if one contains the text or matches the expression. */
+  /** Throws an error that lists the messages if a message contains the text or matches the expression. */
   hides(pattern: string | RegExp): void {
     this.mustHide(pattern);
   }
@@ -244,7 +245,7 @@ export class TestChannel extends ChatPlace {
 
 /** A button on a message. */
 export interface SeenButton {
-  /** The id of the channel of the message. */
+  /** The id of the message's channel. */
   readonly place: string;
   readonly messageId: string;
   readonly action: string;
@@ -282,12 +283,12 @@ export class TestMember extends ChatPlace {
     return this.#workspace.messages.filter(({ place, to }) => this.#isDm(place) || to === this.id);
   }
 
-  /** Throws an error that lists the ephemerals and DMs if none contains the text or matches the expression. */
+  /** Throws an error that lists the ephemerals and DMs if none of them contains the text or matches the expression. */
   sees(pattern: string | RegExp): void {
     this.mustShow(pattern);
   }
 
-  /** Throws an error that lists the ephemerals and DMs if one contains the text or matches the expression. */
+  /** Throws an error that lists the ephemerals and DMs if one of them contains the text or matches the expression. */
   hides(pattern: string | RegExp): void {
     this.mustHide(pattern);
   }
@@ -303,7 +304,7 @@ export class TestMember extends ChatPlace {
     await this.#report(this.#channel, { $case: "command", value: { text: command } });
   }
 
-  /** Types in the direct conversation with the game. */
+  /** Types a message in the direct conversation with the game. */
   async dms(text: string): Promise<void> {
     if (text.startsWith("/"))
       throw new Error(`"${text}" is a command, which a direct conversation does not have`);
@@ -322,15 +323,15 @@ export class TestMember extends ChatPlace {
   }
 
   /**
-   * Presses the button with the label, on the newest message that has one and that the member sees; or a button that
-   * `button` has returned, even if its message does not show the button any more.
+   * Presses a button. A label stands for the button with this label on the newest visible message that has such a
+   * button. A result of `button` can be pressed even if its message no longer shows the button.
    */
   async presses(button: string | SeenButton): Promise<void> {
     const { place, messageId, action } = typeof button === "string" ? this.button(button) : button;
     await this.#report(place, { $case: "action", value: { messageId, action } });
   }
 
-  /** Returns a button that the member sees now, to press it later: members press old buttons too. */
+  /** Returns a button that the member sees now. A test can press it later, as members sometimes press old buttons. */
   button(label: string): SeenButton {
     for (const { id, place, content } of this.#visible().toReversed()) {
       const button = content.buttons.flat().find((each) => each.label === label);

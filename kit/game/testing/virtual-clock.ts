@@ -8,10 +8,10 @@ interface VirtualTimer {
 /** A clock whose time passes only when `advance` is called. */
 export class VirtualClock implements GameClock {
   #nowMs: number;
-  /** In the order in which they were set. */
+  /** The timers, in the order in which they were set. */
   readonly #timers = new Set<VirtualTimer>();
 
-  /** @param startMs the time at the start, ms since the epoch */
+  /** @param startMs the initial time, ms since the epoch */
   constructor(startMs = Date.UTC(2026, 0, 1)) {
     this.#nowMs = startMs;
   }
@@ -33,7 +33,7 @@ export class VirtualClock implements GameClock {
     this.#nowMs = endMs;
   }
 
-  /** Does the same as `advance`, and waits for `settle` before the first timer and after each timer. */
+  /** Works like `advance`, but awaits `settle` before the first timer and after each timer. */
   async advanceSettled(ms: number, settle: () => Promise<void>): Promise<void> {
     const endMs = this.#nowMs + ms;
     await settle();
@@ -41,7 +41,10 @@ export class VirtualClock implements GameClock {
     this.#nowMs = endMs;
   }
 
-  /** Runs the next timer if it is due at `endMs`. Timers of the same time run in the order in which they were set. */
+  /**
+   * Runs the next timer if it is due at `endMs`. Timers that are due at the same time run in the order in which they
+   * were set.
+   */
   #runNext(endMs: number): boolean {
     let next: VirtualTimer | undefined;
     for (const timer of this.#timers) if (timer.atMs < (next?.atMs ?? Infinity)) next = timer;

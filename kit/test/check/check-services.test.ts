@@ -169,7 +169,7 @@ const BROKEN_SERVICES: readonly [what: string, Alter, breaks: string, RegExp][] 
     /a message with characters outside ASCII was answered with 401/,
   ],
   [
-    "accepts a digest over the body after decoding it as Latin-1",
+    "accepts a digest that was computed over the body decoded as Latin-1",
     (answer, _count, body) =>
       answer.status === 401 && /[^\0-\x7f]/.test(body.toString()) ? ACCEPTED : answer,
     "signatures-refused",

@@ -154,14 +154,14 @@ test("a private number presses a button of the direct conversation, and answers 
 test.each([
   ["2", "Numbers count in the room of the question: type !2 in Quiz."],
   ["!2", "Numbers count in the room of the question: type !2 in Quiz."],
-  ["hello", "No question waits for an answer here. To play, type !play in Quiz or Chess."],
+  ["hello", "No question is waiting for an answer here. To play, type !play in Quiz or Chess."],
   ["!play start", "Commands do not work here. To play, type !play in Quiz or Chess."],
 ])("a private %p without a question there is explained", async (text, hint) => {
   const { whispers } = setUp([choices("a", "b")]);
   expect(await whispers(text, [QUIZ, CHESS])).toBe(hint);
 });
 
-const NOTHING_WAITS = "No question waits for an answer here. To play, type !play in Quiz or Chess.";
+const NOTHING_WAITS = "No question is waiting for an answer here. To play, type !play in Quiz or Chess.";
 test.each<[string, readonly Shown[], string]>([
   ["a question without choices", [{ awaitsReply: true }], "type 50 in Quiz."],
   [
@@ -190,7 +190,7 @@ test("a member who asks for help privately learns how to play, although a questi
 });
 
 test("a private hint names no room if no shared room is known", async () => {
-  const hint = "No question waits for an answer here. To play, type !play in a room.";
+  const hint = "No question is waiting for an answer here. To play, type !play in a room.";
   expect(await setUp([]).whispers("hi")).toBe(hint);
   expect(await setUp([]).whispers("1")).toBe(hint);
 });

@@ -210,7 +210,9 @@ test("the bridge replies to a private line with the names of the channels, unles
   const sharedChannels = () => SHARED;
   const noGame = setUp([], {}, "accepted", { sharedChannels });
   await noGame.whispers("hello");
-  expect(noGame.hints).toEqual(["No question waits for an answer here. To play, type !play in #A or #b."]);
+  expect(noGame.hints).toEqual([
+    "No question is waiting for an answer here. To play, type !play in #A or #b.",
+  ]);
   const prompt = shown("p", { channel: `dm:${ANN.id}`, awaitsReply: true });
   const game = setUp([prompt], {}, "accepted", { sharedChannels });
   await game.whispers("hello");
@@ -222,7 +224,7 @@ const choicesIn = (channel: string) => shown(`choices ${channel}`, { channel, bu
 const promptIn = (channel: string) => shown(`prompt ${channel}`, { channel, awaitsReply: true });
 const COUNT = "Numbers count in the channel of the question:";
 test.each([
-  ["no question", [], "No question waits for an answer here. To play, type !play in #A or #b."],
+  ["no question", [], "No question is waiting for an answer here. To play, type !play in #A or #b."],
   ["questions with choices", [choicesIn("#a"), choicesIn("#b")], `${COUNT} type !3 in #A or #b.`],
   ["a question without choices", [promptIn("#b")], `${COUNT} type 3 in #b.`],
   ["one of each", [promptIn("#a"), choicesIn("#b")], `${COUNT} type !3 in #b, or 3 in #A.`],

@@ -120,7 +120,7 @@ test.each([
   [status.RESOURCE_EXHAUSTED, CoreRejects],
   [status.INTERNAL, LinkClosed],
 ])(
-  "an event for which core answers with the status %d keeps no other event from being published",
+  "an event for which core answers with the status %d does not prevent the publication of other events",
   async (code, error) => {
     const { link, calls } = await linkTo((keys) => (keys.includes("bad") ? code : "published"));
     const bad = link.publish(eventsOf("bad"));

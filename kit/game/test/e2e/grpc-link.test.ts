@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(closeLinks);
 afterAll(() => service.close());
 
-/** Returns the id of the only shown message of a result. */
+/** Returns the kind of the outcome of each result. */
 const outcomeOf = (results: readonly { readonly outcome?: { readonly $case: string } | undefined }[]) =>
   results.map(({ outcome }) => outcome?.$case);
 
@@ -32,7 +32,7 @@ test("a link owns all shards, and gets each event once if the events are acked",
   expect(one.log.lines.filter(({ level }) => level !== "info")).toEqual([]);
 });
 
-test("core redelivers an event that the game gives back, but not a dead letter", async () => {
+test("core redelivers an event that the game nacks, but not a dead letter", async () => {
   const one = followWithLink(service.core.port);
   await one.link.opened;
   await typeTo(service, workspace, "back", "up");
@@ -56,7 +56,7 @@ test("core does not redeliver an event while the game works on it for longer tha
   }).opened();
   await slow.link.opened;
   await typeTo(service, workspace, "long");
-  // The other consumer does not extend its deadline. It sees the fourth attempt after three deadlines.
+  // The other consumer does not extend its deadline. So it gets the fourth attempt after three deadlines.
   await other.sees(4);
   other.cancel();
   expect(attemptsOf(slow.deliveries)).toEqual(["long/1"]);
@@ -155,7 +155,7 @@ test("after core was killed, the link follows again, and publishes the remaining
   await until("publishing has failed", () =>
     one.log.lines.some(({ message }) => message === "publishing failed, retrying"),
   );
-  // This delivery is of a stream that has ended, so the ack has no effect.
+  // This delivery belongs to a stream that has ended, so the ack has no effect.
   one.link.ack([first?.deliveryId ?? ""]);
   const core = await startCore(service.redis.url, { CORE_LISTEN: `127.0.0.1:${service.core.port}` });
   await one.reopened(2);

@@ -59,7 +59,7 @@ async function command(...words: readonly string[]): Promise<unknown> {
   }
 }
 
-/** Returns all texts of a call's error that a log could contain. */
+/** Returns the error of a call as text, with everything that a log could show. */
 const errorText = (call: Promise<unknown>): Promise<string> =>
   call.then(
     () => "no error",
@@ -97,7 +97,7 @@ describe("one Redis", () => {
     expect(await store.wakes()).toEqual([]);
   });
 
-  test("options of the client can be passed instead of a URL", async () => {
+  test("`redisStore` accepts the options of a Redis client instead of a URL", async () => {
     const { hostname, port, username } = new URL(url);
     const store = openStore(
       { socket: { host: hostname, port: Number(port) }, username, password: PASSWORD },
@@ -146,7 +146,7 @@ describe("one Redis", () => {
     expect(await store.load("w")).toBeUndefined();
   });
 
-  test("a rejected command is an error", async () => {
+  test("a save rejects if Redis rejects the command", async () => {
     const store = openStore(url, "rejected");
     expect(await save(store, "w", 1)).toBe(true);
     await command("CONFIG", "SET", "maxmemory", "1");
@@ -236,7 +236,7 @@ describe("a Redis Cluster", () => {
 
   describe("every store", () => testStoreContract((name) => redisStore(clusterOptions(), { game: name })));
 
-  test("the workspaces of a game are spread over the masters", async () => {
+  test("the workspaces of a game are spread over the masters of the cluster", async () => {
     const store = openStore(clusterOptions(), "spread");
     const ids = Array.from({ length: 100 }, (_, i) => `w${i}`);
     await Promise.all(ids.map((id) => save(store, id, 1, 1)));

@@ -145,7 +145,7 @@ test("the start fails if core rejects the token, if a setting is invalid, or if 
   await expect(start({ store: join(file, "state") })).rejects.toThrow(/GAME_STORE cannot be used: .*file/);
 });
 
-test("a state in memory is logged as a warning", async () => {
+test("a game whose state is only in memory logs a warning", async () => {
   const log = keptLog();
   await start({ log, store: "" });
   expect(log.lines).toContainEqual(
@@ -206,13 +206,13 @@ describe("as a program", () => {
     expect(invalid.output()).toContain("- HEALTH_LISTEN must be host:port");
   });
 
-  test("a signal stops it while it waits for core", async () => {
+  test("a signal stops the game while the game waits for core", async () => {
     const program = run(script(), { CORE_ADDRESS: `127.0.0.1:${await freePort()}` });
     await until("the game retries", () => program.output().includes("not following, retrying"));
     expect(await program.stop("SIGTERM")).toBe(0);
   });
 
-  test("a second signal stops it at once while a handler hangs", async () => {
+  test("a second signal stops the game at once while a handler hangs", async () => {
     const program = run(script(), { FOLLOW_GROUP: newGroup() });
     await ready(program);
     const chat = await newChat();

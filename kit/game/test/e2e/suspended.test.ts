@@ -17,7 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Forwards connections to core, until `cut` ends them. Core also ends the connection of a process that answers no ping. */
+/**
+ * Forwards connections to core, until `cut` ends them. Core also closes the connection of a process that answers no
+ * ping.
+ */
 async function openProxy(port: number) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {

@@ -11,7 +11,7 @@ import { closeLinks, followWithLink } from "./follow-with-link";
 const NEW = "the-new-token-of-the-game";
 const service = sharedService();
 
-test("a game follows and publishes with a new token of its file, before and after core knows it", async () => {
+test("a game whose token file changes follows and publishes, before and after core accepts the new token", async () => {
   const workspace = await service.workspaces.make();
   const tokens = (game: string): string => `game=${game}\nedge=${TOKENS.edge}\noperator=${TOKENS.operator}`;
   const [coreFile, gameFile] = [mountFile(tokens(TOKENS.game)), mountFile(TOKENS.game)];
@@ -28,7 +28,7 @@ test("a game follows and publishes with a new token of its file, before and afte
     await reopened(1);
     gameFile.swap(NEW);
     await logged("the token was read again");
-    // Core rejects the new token, so the game uses the previous one.
+    // Core rejects the new token, so the game uses the previous token.
     expect((await publish())[0]?.outcome?.$case).toBe("published");
     coreFile.swap(tokens(NEW));
     await reopened(2);

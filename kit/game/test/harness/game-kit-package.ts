@@ -6,7 +6,7 @@ import { testFolder } from "../../../../test/harness/folder";
 const PROJECT = join(__dirname, "../../../..");
 
 /**
- * Installs the packed game kit and its dependencies in an empty project, without a registry. The package is the one that
+ * Installs the packed game kit and its dependencies in an empty project, without a registry. Uses the package that
  * `shareGameKit` has packed for all test files.
  */
 export function packedGameKit() {

@@ -3,7 +3,7 @@ import { many } from "../../../../test/harness/for-all";
 import type { WorkspaceDocument } from "../../document";
 import type { GameStore, StoredDocument } from "../../store";
 
-/** Returns a document in which only the state differs. */
+/** Returns a document that is empty except for its state. */
 export function documentOf(state: string | number | Record<string, string | number>): WorkspaceDocument {
   return {
     id: "d",
@@ -98,7 +98,7 @@ export function testStoreContract(open: (name: string) => GameStore): void {
     expect(await store.wakes()).toEqual([{ workspaceId: id, atMs: 10 }]);
   });
 
-  test("wakes returns the times of the last saves", async () => {
+  test("`wakes` returns the wake times that the last saves set", async () => {
     const store = openStore();
     const [a, b, c] = [newWorkspaceId(), newWorkspaceId(), newWorkspaceId()];
     const save = (id: string, version: number, wakeAtMs?: number) =>
@@ -250,7 +250,7 @@ export function testStoreContract(open: (name: string) => GameStore): void {
     await fc.assert(property, { numRuns: many(50) });
   });
 
-  test("in random orders of calls, the store behaves like a table", async () => {
+  test("after random calls, the store contains the same workspaces as a model of the store", async () => {
     const call = fc.record({
       name: fc.constantFrom("save", "save", "save", "remove"),
       workspace: fc.nat(2),

@@ -59,7 +59,7 @@ test("the package names each package that it imports as a dependency", () => {
   expect([...new Set(names)].toSorted()).toEqual(Object.keys(kit.dependencies).toSorted());
 });
 
-test("the README's test of its game passes", () => {
+test("the test of the README's game passes", () => {
   const { status, stdout } = spawnSync(process.execPath, ["--test", "dice.test.mjs"], {
     cwd: kit.folder,
     encoding: "utf8",

@@ -32,7 +32,7 @@ game.command("start", "starts", (turn, words) => {
 const count = (turn: Turn<State>): number => turn.state.count;
 const store = (folder: string): GameStore => fileStore(folder);
 const json: Json = { a: [1, "b", null] };
-// @ts-expect-error: the check is of another payload.
+// @ts-expect-error: the check is for a payload of another type.
 game.action("other", (turn, payload: number) => payload, { check: isRow });
 // @ts-expect-error: the payload of the button is a number.
 const wrong = () => up("More", "2");
@@ -82,7 +82,7 @@ describe.each(COMPILERS)("with TypeScript $version", (tsc) => {
   });
 
   test("a classic CommonJS module can import the kit, and runs", () => {
-    // TypeScript 7 cannot resolve modules as Node 10 did.
+    // TypeScript 7 no longer supports the module resolution of Node 10.
     const moduleResolution = /^[1-6]\./.test(tsc.version) ? "node10" : "bundler";
     expect(compile(tsc, ["game.ts"], { module: "commonjs", moduleResolution, skipLibCheck: true })).toBe("");
     expectRuns(folderOf(tsc, "game.ts"), ["game.js"]);

@@ -6,7 +6,7 @@ import { World } from "./world";
 type Move = { readonly row: number };
 
 function isMove(payload: unknown): payload is Move {
-  // Throws for null, as checks of authors do.
+  // Throws for null, as the checks of many authors do.
   return typeof (payload as Move).row === "number";
 }
 
@@ -35,7 +35,7 @@ test("a handler gets only payloads that pass its check", async () => {
   expect(run.counts).toMatchObject({ handled: 1, ignored: 6, invalidPresses: 6, failed: 0 });
 });
 
-test("`otherAction` handles presses with an invalid payload, and of buttons without a handler, but not of other games", async () => {
+test("`otherAction` handles presses that have an invalid payload or no handler, but not the presses of other games' buttons", async () => {
   const { world, run, press } = moves(true);
   for (const action of ["moves:move:null", "moves:old", "moves:", "other:move:null", "moves"])
     await press(action);

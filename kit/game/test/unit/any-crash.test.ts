@@ -10,7 +10,7 @@ import { World } from "./world";
 const WORKSPACES = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
 /** The text that a member sees when an event is dropped. */
 const DROPPED = "dropped";
-/** Milliseconds that the last process gets. All waits of the kit are shorter. */
+/** Milliseconds for which the last process runs. All waits of the kit are shorter. */
 const LAST_MS = 600_000;
 
 type Kind = "plain" | "failing" | "poison" | "slow" | "timer" | "failing timer";
@@ -68,7 +68,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
   },
 );
-/** Steps, each with the number of turns of the microtask queue that pass after it. */
+/** Steps, each with the number of microtask turns that the test waits after the step. */
 const steps = fc.array(fc.tuple(step, fc.constantFrom(0, 1, 2, 3, 5, 8, 13, 50)), { maxLength: 40 });
 
 interface Log {
@@ -87,7 +87,7 @@ class Scenario {
   #isReleased = false;
   /** Number of failures of each failing event. */
   readonly #failures = new Map<string, number>();
-  /** The events of each workspace that change the state, in order, and those with a timer. */
+  /** For each workspace, the events that change the state, in order, and the events that set a timer. */
   readonly events = WORKSPACES.map((): string[] => []);
   readonly timers = WORKSPACES.map((): string[] => []);
   /** The number of events of each workspace whose handler always fails. */
@@ -190,7 +190,7 @@ class Scenario {
       case "resume":
         return this.#process(step.process)?.resume();
       case "replace": {
-        // A new process with the name of a suspended process replaces it.
+        // A new process replaces the suspended process that has the same name.
         const replaced = this.#process(step.process);
         replaced?.suspend();
         if (replaced !== undefined) this.#start(replaced.consumer);
@@ -219,7 +219,7 @@ class Scenario {
     });
   }
 
-  /** Releases everything, and lets a last process run to the end. */
+  /** Ends all faults, suspensions and waits, and then lets a last process finish the work. */
   async end(): Promise<void> {
     const { world } = this;
     world.core.setUnavailable(false);
@@ -301,7 +301,7 @@ test("with a shared store, each event and timer takes effect once and in order, 
         expect(board?.content.text).toBe(events.length > 0 ? `board ${events.length}` : undefined);
       }
       const broken = scenario.world.core.report().filter(({ severity }) => severity === "broken");
-      // `MemoryLink` does not extend deadlines, so slow handlers and suspended processes miss them.
+      // `MemoryLink` does not extend deadlines, so slow handlers and suspended processes miss their ack deadlines.
       expect(broken.filter(({ code }) => code !== "late-ack")).toEqual([]);
     }),
     { numRuns: many(400), interruptAfterTimeLimit: TIME_LIMIT_MS },

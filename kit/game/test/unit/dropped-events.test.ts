@@ -4,7 +4,7 @@ import { UnsafeProcess } from "./unsafe-process";
 import { World, WORKSPACE } from "./world";
 
 const NOTICE = "That did not work. Try again in a moment.";
-/** The time of all attempts of a handler. */
+/** Milliseconds that are enough for all attempts of a handler. */
 const ATTEMPTS_MS = 10_000;
 
 /** A game whose handlers fail, unless `isRepaired` is set. */
@@ -39,7 +39,7 @@ function chatOf(options?: Partial<GameOptions<undefined>>) {
   return { chat, ada, sees };
 }
 
-test("a member whose command has failed too often sees one notice; a member without a failure sees nothing", async () => {
+test("a member whose command has failed too often sees one notice; other members see nothing", async () => {
   const { chat, ada, sees } = chatOf();
   const bo = chat.member("Bo");
   await ada.types("/broken fail");
@@ -102,7 +102,7 @@ test("a game can replace the notice, or show none", async () => {
 });
 
 test.each(["fail before", "fail after", "crash before", "crash after"] as const)(
-  "the notice is shown once, and the event is dropped, if its publication has the fault: %s",
+  "the notice is shown once, and the event is dropped, despite this fault while the notice is published: %s",
   async (fault) => {
     const { game } = broken();
     const world = new World(game);

@@ -76,7 +76,7 @@ test("many workspaces are saved at the same time with few open files", () => {
   expect(execFileSync("sh", ["-c", script], { env, encoding: "utf8" })).toBe("1000\n");
 });
 
-test("after kill -9, the last stored document or the next one is complete", async () => {
+test("after kill -9, the store contains a complete document: the last printed version or the next version", async () => {
   const folder = join(root, "killed");
   const textLength = 200_000;
   let last = 0;
@@ -174,7 +174,7 @@ test("a damaged document is reported, and does not stop the timers of other work
   await expect(store.load("w")).rejects.toThrow(
     /^cannot read the workspace w in .*damaged.*1\.json is damaged.*; restore it from a backup, or remove the folder/,
   );
-  // The folder of a workspace always contains a document.
+  // The store never creates a workspace's folder without a document, so an empty folder is damaged.
   mkdirSync(join(folder, "workspaces/empty"));
   await expect(store.load("empty")).rejects.toThrow(/empty is damaged: it contains no document/);
 });

@@ -60,7 +60,7 @@ function press(world: World<Count>, label = "Up"): Promise<void> {
 }
 
 describe("a game", () => {
-  test("keeps the state of a workspace, and posts in the channel of the member", async () => {
+  test("a game keeps the state of a workspace, and posts in the channel of the member", async () => {
     const world = new World(counter());
     world.start();
     await world.command("count start");
@@ -68,7 +68,7 @@ describe("a game", () => {
     expect(world.shown).toEqual(["room: count 1", "room: count 2"]);
   });
 
-  test("receives the payload of a pressed button, and replaces the message with the button", async () => {
+  test("a game gets the payload of a pressed button, and replaces the message that contains the button", async () => {
     const world = new World(counter());
     world.start();
     await world.command("start");
@@ -77,7 +77,7 @@ describe("a game", () => {
     expect(world.shown).toEqual(["room: count 21"]);
   });
 
-  test("ignores the commands and buttons of other games", async () => {
+  test("a game ignores the commands and buttons of other games", async () => {
     const world = new World(counter());
     const run = world.start();
     await world.does({
@@ -89,14 +89,14 @@ describe("a game", () => {
     expect(run.counts.ignored).toBe(1);
   });
 
-  test("answers an unknown command with a list of its commands, which only the member sees", async () => {
+  test("a game answers an unknown command with a list of its commands, which only the member sees", async () => {
     const world = new World(counter());
     world.start();
     await world.command("count what");
     expect(world.shown[0]).toMatch(/^room \(ada\): \*\*count\*\*.*`start` · starts/s);
   });
 
-  test("updates a message that an earlier turn posted, also in another process", async () => {
+  test("a game updates a message that an earlier turn posted, even in another process", async () => {
     const world = new World(counter());
     const first = world.start();
     await world.command("start");
@@ -106,7 +106,7 @@ describe("a game", () => {
     expect(world.shown).toEqual(["room: changed"]);
   });
 
-  test("updates a message that was posted in the same batch", async () => {
+  test("a game updates a message that was posted in the same batch", async () => {
     const world = new World(counter());
     world.start();
     void world.command("start");
@@ -115,7 +115,7 @@ describe("a game", () => {
   });
 });
 
-test("a press names the message as the turn that posted it", async () => {
+test("a press has the same reference to a message as the turn that posted the message", async () => {
   const game = createGame({ name: "refs", state: () => ({ posted: "" }) });
   const pressed: string[] = [];
   const up = game.action("up", (turn) => pressed.push(turn.message, turn.state.posted));
@@ -160,7 +160,7 @@ describe("questions", () => {
     expect(world.shown).toEqual(["dm:ada: Your name?", "room: name Ada", "dm:ada: heard"]);
   });
 
-  test("an answer is awaited after a restart", async () => {
+  test("a question still awaits its answer after a restart", async () => {
     const world = new World(counter());
     world.kill(await started(world, "ask"));
     world.start();
@@ -168,7 +168,7 @@ describe("questions", () => {
     expect(world.shown[1]).toBe("room: name Ada");
   });
 
-  test("an answer that came in time counts, although the game was down until it was too late", async () => {
+  test("an answer that came in time counts, even if the game was down until the time limit had passed", async () => {
     const world = new World(counter());
     world.kill(await started(world, "ask"));
     await world.advance(59_000);
@@ -188,7 +188,7 @@ describe("questions", () => {
     expect(world.shown[1]).toBe("dm:ada: heard");
   });
 
-  test("in a channel, only the member who was asked answers, and a reply to another message is no answer", async () => {
+  test("in a channel, only the member who was asked can answer, and a reply to another message is no answer", async () => {
     const world = new World(counter());
     world.start();
     await world.command("start");
@@ -208,7 +208,7 @@ async function started(world: World<Count>, command: string) {
 }
 
 describe("timers", () => {
-  test("run in the order of their times", async () => {
+  test("timers run in the order of their times", async () => {
     const world = new World(counter());
     world.start();
     await world.command("later 30 b");
@@ -219,7 +219,7 @@ describe("timers", () => {
     expect(world.shown).toEqual(["room: ring a", "room: ring b"]);
   });
 
-  test("run once, after a restart too, and at once if they are overdue", async () => {
+  test("a timer runs once, even after a restart, and runs at once if it is overdue", async () => {
     const world = new World(counter());
     world.kill(await started(world, "later 20 a"));
     await world.advance(60_000);
@@ -230,7 +230,7 @@ describe("timers", () => {
     expect(world.shown).toEqual(["room: ring a"]);
   });
 
-  test("run in exactly one of several processes, which is the next one after a crash", async () => {
+  test("a timer runs in exactly one of several processes, and in the next process after a crash", async () => {
     const world = new World(counter());
     const first = world.start();
     const second = world.start();
@@ -305,7 +305,7 @@ describe("after an outage", () => {
     expect(world.shown).toEqual(["room: 1 guesses"]);
   });
 
-  test("a timer waits for an event that came before it and whose handler has failed", async () => {
+  test("a timer waits for an earlier event whose handler has failed", async () => {
     const game = createGame({ name: "guess", state: () => ({ guesses: 0 }) });
     const end = game.timer("end", (turn) => turn.reply(`${turn.state.guesses} guesses`));
     game.command("start", "starts", (turn) => void turn.after("20 s", end()));
@@ -323,7 +323,7 @@ describe("after an outage", () => {
     expect(world.shown).toEqual(["room: 1 guesses"]);
   });
 
-  test("a due timer does not wait for ever for a backlog", async () => {
+  test("a due timer waits only for a limited time while core delivers a backlog", async () => {
     const hold = new TimerHold();
     hold.note(0, 60_000);
     expect([hold.until(60_500, false), hold.until(61_000, false)]).toEqual([50_500, 61_000]);
@@ -334,7 +334,7 @@ describe("after an outage", () => {
 });
 
 describe("a handler that fails", () => {
-  test("changes nothing, runs 5 times, and then the event is dead-lettered", async () => {
+  test("the handler changes nothing and runs 5 times, and then the event is dead-lettered", async () => {
     const world = new World(counter());
     const run = world.start();
     await world.command("fail");
@@ -346,7 +346,7 @@ describe("a handler that fails", () => {
     expect(world.core.report().map(({ code }) => code)).toContain("dead-letter");
   });
 
-  test("delays the later events of its workspace, which keep their order", async () => {
+  test("the later events of the workspace wait, and keep their order", async () => {
     const order: string[] = [];
     let failures = 2;
     const game = createGame({ name: "order" });
@@ -366,7 +366,7 @@ describe("a handler that fails", () => {
   });
 });
 
-/** A store that crashes its process: `crash` is called in the save with this number. */
+/** A store that calls `crash` before or after the save with the number `at.save`. */
 function crashing(
   store: GameStore,
   at: { save: number; when: "before" | "after" },
@@ -424,7 +424,7 @@ describe("a crash", () => {
   });
 });
 
-test("a process that was replaced publishes nothing that is stale", async () => {
+test("a process that was replaced publishes no stale event", async () => {
   const blocked = gate();
   let isFirst = true;
   const game = createGame({ name: "slow" });
@@ -432,12 +432,13 @@ test("a process that was replaced publishes nothing that is stale", async () => 
     if (!isFirst) return turn.reply("current");
     isFirst = false;
     await blocked.opened;
-    // Core recognizes the key of the first message, which the second process has used, and the fence of the second one.
+    // Core drops the first message because the second process has used its key, and the second message because of its
+    // fence.
     turn.reply("stale");
     return turn.reply("stale too");
   });
   const world = new World(game);
-  // The processes do not share a store, so only the fence can tell that the first one is stale.
+  // The processes do not share a store, so only the fence shows that the first process is stale.
   const first = world.start(memoryStore(), "one");
   void world.command("go");
   await new Promise(setImmediate);
@@ -450,7 +451,7 @@ test("a process that was replaced publishes nothing that is stale", async () => 
 });
 
 describe("a workspace that core does not have", () => {
-  test("keeps its state, and plays on when it is connected again", async () => {
+  test("the workspace keeps its state, and the game continues when the workspace is connected again", async () => {
     const world = new World(counter());
     world.start();
     await world.command("start");
@@ -465,7 +466,7 @@ describe("a workspace that core does not have", () => {
     expect((await world.store.load(WORKSPACE))?.document).not.toHaveProperty("goneSinceMs");
   });
 
-  test("loses its state after 30 days", async () => {
+  test("the workspace loses its state after 30 days", async () => {
     const world = new World(counter());
     world.start();
     await world.command("later 20 a");
@@ -478,7 +479,7 @@ describe("a workspace that core does not have", () => {
   });
 });
 
-test("the saved document has no outbox after a second", async () => {
+test("the saved document has an empty outbox soon after publishing", async () => {
   const world = new World(counter());
   world.start();
   await world.command("start");

@@ -7,7 +7,7 @@ import { memoryStore, type GameStore } from "../../store";
 import { VirtualClock } from "../../testing/virtual-clock";
 import { WORKSPACE } from "./world";
 
-/** A process of a game on a core with one shard, whose responses come from the test. */
+/** A process of a game, for which the test acts as a core with one shard. */
 export class HandFed<State> {
   readonly clock = new VirtualClock();
   readonly acked: string[] = [];

@@ -31,7 +31,7 @@ function start() {
 }
 
 // time: controlled
-test("a reset forgets messages, events, keys, findings and faults, and keeps streams and the numbers of ids", () => {
+test("a reset forgets messages, events, keys, findings and faults, but keeps streams and does not reuse ids", () => {
   const { core, delivered, ended, type, publish } = start();
   type();
   const before = publish();
@@ -47,7 +47,7 @@ test("a reset forgets messages, events, keys, findings and faults, and keeps str
   expect([delivered.length, ended]).toEqual([2, []]);
 });
 
-test("a reset forgets groups without a stream, so the next events are not unacked in the group of a stopped game", () => {
+test("a reset forgets groups without a stream, so the next events do not wait for acks of a stopped game", () => {
   const { core, stream, type } = start();
   type();
   stream.close();
@@ -67,7 +67,7 @@ test("core counts the streams of each group, and the events without an ack", () 
   expect([core.groups, core.pending]).toEqual([[{ name: "dice", streams: 0 }], 0]);
 });
 
-test("the fault of an event that cannot be decoded is refused and reported", () => {
+test("an event that cannot be decoded is refused, and its fault is reported", () => {
   const { core } = start();
   const fault = { field: "message_create.channel", message: "message_create.channel is not UTF-8" };
   expect(core.refuse(fault).outcome).toMatchObject({ $case: "refused", value: fault });

@@ -109,7 +109,7 @@ function codes(core: MemoryCore): readonly string[] {
 }
 
 describe("streams", () => {
-  it("announces the stream, then all shards, then the events", () => {
+  it("sends the id of the stream first, then all shards, then the events", () => {
     const { follow, type } = setUp();
     const a = follow();
     type("x");
@@ -153,7 +153,7 @@ describe("streams", () => {
     expect(shardsOf(b)).toEqual(ALL_SHARDS);
   });
 
-  it("moves half of the shards to a second stream, and back when it leaves", () => {
+  it("moves half of the shards to a second stream, and back when the second stream closes", () => {
     const { follow } = setUp();
     const a = follow("a");
     const b = follow("b");
@@ -163,7 +163,7 @@ describe("streams", () => {
     expect(shardsOf(a)).toEqual(ALL_SHARDS);
   });
 
-  it("moves a shard only when its events are acked, or their deadline has passed", () => {
+  it("moves a shard only once its events are acked or their deadline has passed", () => {
     const { clock, core, follow, type } = setUp();
     const a = follow("a");
     const [first = "", second = ""] = MOVING;
@@ -182,7 +182,7 @@ describe("streams", () => {
     expect([...shardsOf(a), ...shardsOf(b)].toSorted((x, y) => x - y)).toEqual(ALL_SHARDS);
   });
 
-  it("moves a shard without the events that have waited behind others for the whole deadline", () => {
+  it("moves a shard without waiting for acks of events that have been behind other events for the whole deadline", () => {
     const { clock, core, follow, type } = setUp();
     const a = follow("a");
     const [moving = ""] = MOVING;
@@ -199,7 +199,7 @@ describe("streams", () => {
     expect(b.texts).toEqual(["y#2"]);
   });
 
-  it("delivers at most a window of unacked events, one of each workspace in turn", () => {
+  it("has at most as many unacked events as the window allows, and delivers one event of each workspace in turn", () => {
     const { core, follow, type } = setUp();
     const a = follow("a", { window: 3 });
     core.setSlow(1);
@@ -225,7 +225,7 @@ describe("streams", () => {
 });
 
 describe("deadlines", () => {
-  it("redelivers an event and the later events of its workspace when its deadline passes", () => {
+  it("redelivers an event and the later events of its workspace when the event's deadline passes", () => {
     const { clock, core, follow, type } = setUp();
     const a = follow();
     type("x");
@@ -239,7 +239,7 @@ describe("deadlines", () => {
     expect(codes(core)).toEqual(["late-ack", "unacked"]);
   });
 
-  it("runs the deadline of a later event only from the ack of the event before it", () => {
+  it("starts the deadline of an event only when the event before it is acked", () => {
     const { clock, follow, type } = setUp();
     const a = follow();
     type("x");
@@ -267,7 +267,7 @@ describe("deadlines", () => {
     expect(a.texts).toEqual(["x", "x#2"]);
   });
 
-  it("holds back later events of the workspace after a nack with a delay", () => {
+  it("delays the later events of the workspace too after a nack with a delay", () => {
     const { clock, follow, type } = setUp();
     const a = follow();
     type("x");
@@ -445,7 +445,7 @@ describe("report", () => {
     expect(core.workspace(ONE)?.messages).toMatchObject([{ content: { text: "a" } }]);
   });
 
-  it("gives advice about texts and channels that chats may not show", () => {
+  it("gives advice about texts that are too long for some chats, and about unknown channels", () => {
     const { core } = setUp();
     core.publish([create("x".repeat(2_001), { idempotencyKey: "k" })]);
     expect(codes(core)).toEqual(["no-fence", "long-text", "unknown-channel"]);
@@ -523,7 +523,7 @@ describe("bounds", () => {
     expect(codes(core)).not.toContain("unknown-message");
   });
 
-  it("loses the oldest events of a group that is 10,000 events behind", () => {
+  it("loses the oldest events of a group with more than 10,000 unacked events", () => {
     const { core, follow, type } = setUp();
     follow().stream.close();
     for (let i = 0; i < 10_001; i++) type(`${i}`);

@@ -16,7 +16,7 @@ test("a call has at most 100 events, and the calls keep the order", () => {
   expect(calls.flatMap((call) => call.events).map(textOf)).toEqual(events.map(textOf));
 });
 
-test("the events of a call have at most 4 MB, unless one event has more", () => {
+test("the events of a call have at most 4 MB, unless a single event has more", () => {
   const megabyte = "x".repeat(1_048_000);
   const calls = publishCalls(
     [megabyte, megabyte, megabyte, megabyte, "a", megabyte.repeat(5), "b"].map(eventOf),

@@ -161,7 +161,7 @@ test("a waiting update is replaced by the next update of the same message in the
   await until("all acks", () => (acked.length === 4 ? true : undefined));
 });
 
-test("the data of a notice contains the id of the message that the notice is about, or no id if that message has none", async () => {
+test("the data of a notice contains the id of the message that it is about, or no id if the id is unknown", async () => {
   const { deliver, call, run } = start();
   deliver(["create lobby", "notice"]);
   (await call(0)).answer(published(MESSAGE_ID));

@@ -83,7 +83,7 @@ test.each([
 });
 
 test.each(["localhost:6379", "redis:/x", "C:x"])(
-  "GAME_STORE cannot be %s, which names neither a folder nor a Redis",
+  "GAME_STORE cannot be %s, which is neither a folder nor a valid Redis URL",
   (text) => {
     expect(faultsOf({ GAME_STORE: text })).toContainEqual(
       expect.stringContaining("is neither a folder nor a URL"),
@@ -91,7 +91,7 @@ test.each(["localhost:6379", "redis:/x", "C:x"])(
   },
 );
 
-test("all faults are listed, without the values", () => {
+test("the error lists all invalid settings, without their values", () => {
   const faults = faultsOf({
     CORE_TOKEN: "has a space",
     GAMES: "trivia",

@@ -45,7 +45,9 @@ function setUp(takesMs: number, isFailing: (keys: readonly string[]) => boolean 
     },
   });
   const publish = (...keys: readonly string[]) => calls.publish(callOf(keys));
-  /** The events of all calls, each call joined, in the order of the calls of each kind. */
+  /**
+   * The keys of the events of each shared call and each separate call, joined with spaces, in the order of the calls.
+   */
   const seen = () => ({
     shared: shared.map((keys) => keys.join(" ")),
     alone: alone.map((keys) => keys.join(" ")),
@@ -54,7 +56,7 @@ function setUp(takesMs: number, isFailing: (keys: readonly string[]) => boolean 
 }
 
 // time: controlled
-test("the events of one turn of the event loop leave at once, in one call, and each caller gets its own results", async () => {
+test("the events of one turn of the event loop are sent at once, in one call, and each caller gets its own results", async () => {
   const { publish, seen } = setUp(3);
   const publishing = [publish("a1", "a2"), publish("b"), publish("c")];
   await jest.advanceTimersByTimeAsync(0);
@@ -64,7 +66,7 @@ test("the events of one turn of the event loop leave at once, in one call, and e
 });
 
 // time: controlled
-test("events leave 5 ms after the last departure", async () => {
+test("the next events are sent 5 ms after the last call was sent", async () => {
   const { publish, seen } = setUp(1);
   void publish("a");
   await jest.advanceTimersByTimeAsync(2);
@@ -77,7 +79,7 @@ test("events leave 5 ms after the last departure", async () => {
 });
 
 // time: controlled
-test("events wait for the calls of the last departure, but only until 20 ms after it", async () => {
+test("events wait until the calls in progress have ended, but at most until 20 ms after those calls were sent", async () => {
   const { publish, seen } = setUp(12);
   void publish("a");
   await jest.advanceTimersByTimeAsync(1);
@@ -98,7 +100,7 @@ test("events wait for the calls of the last departure, but only until 20 ms afte
 });
 
 // time: controlled
-test("after a failed shared call, the events of each caller are published alone, and nothing is shared for 10 seconds", async () => {
+test("after a failed shared call, the events of each caller are published in a separate call, and no call is shared for 10 seconds", async () => {
   const { publish, seen } = setUp(1, (keys) => keys.includes("bad"));
   const publishing = [publish("a"), publish("b1", "bad")];
   await jest.advanceTimersByTimeAsync(10);
@@ -126,7 +128,7 @@ test("a call of more than one slice is not shared, and nothing waits for this ca
 });
 
 // time: controlled
-test("with any calls, each caller gets its own results within the bounds of a call, and no event leaves late", async () => {
+test("with random callers, each caller gets its own results, no call exceeds its bounds, and no event is sent late", async () => {
   const caller = fc.record({
     afterMs: fc.integer({ min: 0, max: 30 }),
     events: fc.integer({ min: 1, max: PUBLISH_BATCH_MAX }),

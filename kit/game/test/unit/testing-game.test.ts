@@ -142,7 +142,7 @@ it("continues after a lost stream", async () => {
   chat.room.shows("Ada throws **2**");
 });
 
-it("lists the shown messages if an expected one is missing", async () => {
+it("lists the shown messages if an expected message is missing", async () => {
   const chat = testGame(createDice());
   const ada = chat.member("Ada");
   await ada.types("/roll");
@@ -159,7 +159,7 @@ it("lists the shown messages if an expected one is missing", async () => {
   await expect(ada.presses("Rules")).rejects.toThrow("opens https://example.com/rules");
 });
 
-it("presses a button that its message does not show any more", async () => {
+it("a member can press a button that its message no longer shows", async () => {
   const game = createGame({ name: "old", state: () => ({ round: 1 }) });
   const pressed: number[] = [];
   const guess = game.action<{ round: number }>("guess", (turn, { round }) => {
@@ -180,7 +180,7 @@ it("presses a button that its message does not show any more", async () => {
   await chat.stop();
 });
 
-it("gives a game a state in which a channel can have any id", async () => {
+it("a game can use any channel id as a key of its state", async () => {
   const game = createGame({ name: "count", state: (): Record<string, number> => ({}) });
   game.command("up", "counts", (turn) => {
     turn.state[turn.channel] = (turn.state[turn.channel] ?? 0) + 1;
@@ -197,7 +197,7 @@ it("gives a game a state in which a channel can have any id", async () => {
   await chat.stop();
 });
 
-it("says at the stop that an event still waits for the retry of a failed one", async () => {
+it("`stop` rejects if an event still waits for the retry of a failed event", async () => {
   const chat = testGame(createDice());
   const ada = chat.member("Ada");
   await expect(ada.types("/dice fail")).rejects.toThrow("no dice");
@@ -208,7 +208,7 @@ it("says at the stop that an event still waits for the retry of a failed one", a
   );
 });
 
-it("plays with members of any name, with two of the same name, and with one without a name", async () => {
+it("plays with members of any name, with two members of the same name, and with a member without a name", async () => {
   const game = createGame({ name: "names" });
   game.command("hi", "greets", (turn) => turn.reply(md`**${turn.user.name}** ${turn.user.id} waves`));
   const chat = testGame(game);
@@ -227,7 +227,7 @@ it("plays with members of any name, with two of the same name, and with one with
   await chat.stop();
 });
 
-it("names the kinds when a kind does not exist", async () => {
+it("the error about an unknown kind lists the known kinds", async () => {
   const game = createGame({ name: "kinds" });
   game.command("post", "posts", (turn) => turn.reply({ text: "x", kind: "result" as "card" }));
   const chat = testGame(game);
@@ -256,7 +256,7 @@ describe("a failure of the game", () => {
     expect(error).toMatchObject({ cause: new Error("no dice") });
   });
 
-  it("is only listed if it is tolerated", async () => {
+  it("does not reject a call with the option `tolerate`, but is listed as a problem", async () => {
     const chat = testGame(createDice(), { tolerate: true });
     const ada = chat.member("Ada");
     await ada.types("/fail");
@@ -272,7 +272,7 @@ describe("a failure of the game", () => {
   });
 });
 
-test("a press and a reply name a message as the turn that posted it did", async () => {
+test("a press and a reply have the same reference to a message as the turn that posted the message", async () => {
   const game = createGame({ name: "old", state: () => ({ card: "" }) });
   const press = game.action("press", (turn) => turn.reply(`pressed ${turn.message === turn.state.card}`));
   game.message((turn) => turn.reply(`replied ${turn.replyTo === turn.state.card}`));

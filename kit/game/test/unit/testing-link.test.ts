@@ -52,7 +52,7 @@ const event = OutboundEvent.fromPartial({
 });
 
 describe("MemoryLink", () => {
-  it("passes on the stream, its shards, and deliveries", () => {
+  it("passes the stream, its shards and its deliveries to the listener", () => {
     const { connect, type } = setUp();
     const { link, ear } = connect("a");
     ear.onDelivery = ({ deliveryId }) => link.ack([deliveryId]);
@@ -60,7 +60,7 @@ describe("MemoryLink", () => {
     expect(ear.heard).toEqual(["opened", "gained 16", "x#1"]);
   });
 
-  it("passes on a backlog in order if the listener acks each delivery at once", () => {
+  it("delivers a backlog in order if the listener acks each delivery at once", () => {
     const { core, connect, type } = setUp();
     connect("a").link.kill();
     for (const text of ["x", "y", "z"]) type(text);
@@ -71,7 +71,7 @@ describe("MemoryLink", () => {
     expect(ear.heard).toEqual(["opened", "gained 16", "x#1", "y#1", "z#1"]);
   });
 
-  it("opens another stream after a stream was lost", async () => {
+  it("opens a new stream after a stream was lost", async () => {
     const { core, connect, type } = setUp();
     const { ear } = connect("a");
     type("x");
@@ -81,7 +81,7 @@ describe("MemoryLink", () => {
     expect(ear.heard.slice(3)).toEqual(["ended", "opened", "gained 16", "x#2"]);
   });
 
-  it("opens no other stream after a process with the same name has replaced it", async () => {
+  it("opens no new stream after a process with the same name has replaced its process", async () => {
     const { connect } = setUp();
     const { ear } = connect("a");
     connect("a");
@@ -89,7 +89,7 @@ describe("MemoryLink", () => {
     expect(ear.heard).toEqual(["opened", "gained 16", "ended"]);
   });
 
-  it("passes on no deliveries after a pause, but acks", async () => {
+  it("delivers nothing after a pause, but still sends acks", async () => {
     const { core, connect, type } = setUp();
     const { link, ear } = connect("a");
     const ids: string[] = [];
@@ -115,7 +115,7 @@ describe("MemoryLink", () => {
     expect(await results).toHaveLength(1);
   });
 
-  it("rejects a publication in progress with LinkClosed when it is closed", async () => {
+  it("rejects a publication in progress with LinkClosed when the link is closed", async () => {
     const { core, connect } = setUp();
     const { link } = connect("a");
     core.setUnavailable(true);
@@ -132,7 +132,7 @@ describe("MemoryLink", () => {
 });
 
 describe("VirtualClock", () => {
-  it("runs timers in the order of their times, and those of the same time in the order in which they were set", () => {
+  it("runs timers in the order of their times, and timers with the same time in the order in which they were set", () => {
     const clock = new VirtualClock(0);
     const ran: string[] = [];
     const note = (name: string) => () => ran.push(`${name} at ${clock.now()}`);
@@ -150,7 +150,7 @@ describe("VirtualClock", () => {
     expect(clock.now()).toBe(30);
   });
 
-  it("waits before the first timer and after each timer", async () => {
+  it("lets work settle before the first timer and after each timer", async () => {
     const clock = new VirtualClock(0);
     const settledAt: number[] = [];
     clock.at(10, () => undefined);

@@ -40,18 +40,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface Sent {
   readonly id: string;
   readonly workspace: string;
-  /** The position of the event in its workspace. */
+  /** The event's number within its workspace. */
   readonly position: number;
   attempt: number;
   isAcked: boolean;
-  /** The stream that has the event; undefined if no stream has it. */
+  /** The stream to which the event was delivered and not yet acked; undefined for none. */
   on: Follower | undefined;
-  /** Whether the stream has given the event back. */
+  /** Whether the stream has returned the event to core. */
   isBack: boolean;
   /** Whether the event may be delivered after its ack. */
   isRepeated: boolean;
   deliveredAtMs: number;
-  /** The deadline of the event, and since when it has had one. Only the first event of a workspace has a deadline. */
+  /**
+   * The deadline of the event, and the time from which a deadline has been running. Only the first event of a workspace
+   * has a deadline.
+   */
   deadline: { readonly sinceMs: number; readonly atMs: number } | undefined;
 }
 
@@ -107,7 +110,7 @@ class Checked {
   open(name: string): void {
     const before = this.followers.get(name);
     const follower: Follower = { owned: new Set(), got: [], isOpen: true, stream: undefined };
-    // The new stream gets the events of the old one at once.
+    // The new stream gets the events of the old stream at once.
     if (before?.isOpen) this.#end(before);
     this.followers.set(name, follower);
     follower.stream = this.core.openStream(
@@ -184,7 +187,7 @@ class Checked {
     return { sinceMs, atMs: this.clock.now() + ACK_DEADLINE_MS };
   }
 
-  /** Returns the first event of a workspace that the stream has. */
+  /** Returns the first unacked event of a workspace among the events that were delivered to the stream. */
   #firstOf(follower: Follower | undefined, workspace: string): Sent | undefined {
     const [first] = [...this.#events.values()]
       .filter((each) => each.on === follower && each.workspace === workspace)
@@ -235,7 +238,7 @@ class Checked {
     expect(follower.owned.delete(shard)).toBe(true);
     for (const event of this.#events.values()) {
       if (event.on !== follower || shardOf(event.workspace, SHARDS) !== shard) continue;
-      // A shard moves only without events that the stream may still handle.
+      // A shard moves only when the old stream may no longer handle any event of the shard.
       expect(event.isBack || this.#isLate(event)).toBe(true);
       event.on = undefined;
     }
@@ -270,7 +273,7 @@ class Checked {
     expect(held.length).toBeLessThanOrEqual(WINDOW);
   }
 
-  /** Checks that the stream has all earlier events of the workspace that are not acked, and has not given them back. */
+  /** Checks that all earlier unacked events of the workspace are at this stream, and were not returned to core. */
   #checkOrder(follower: Follower, { workspace, position }: Sent): void {
     const earlier = [...this.#events.values()].filter(
       (each) => each.workspace === workspace && each.position < position,
@@ -280,8 +283,8 @@ class Checked {
   }
 
   /**
-   * Whether the event was given back: the deadline of its workspace's first event has passed, or the event or an earlier
-   * one has waited for a whole ack deadline in a shard that moves.
+   * Whether core has taken the event back. Core does so if the deadline of the workspace's first event has passed. In a
+   * shard that moves, core also does so if the event or an earlier event has waited for a whole ack deadline.
    */
   #isLate(event: Sent): boolean {
     const { workspace, position, on } = event;
@@ -289,7 +292,7 @@ class Checked {
     const first = this.#firstOf(on, workspace);
     const late = [...this.#events.values()].find((each) => {
       if (each.workspace !== workspace || each.position > position || each.on !== on) return false;
-      // The first event may have waited for a whole deadline before it became the first.
+      // The first event may have waited behind others for a whole deadline before it became the first.
       const untilMs = each === first ? (each.deadline?.sinceMs ?? NaN) : nowMs;
       if (each === first && (each.deadline?.atMs ?? NaN) <= nowMs) return true;
       return each.deliveredAtMs <= untilMs - ACK_DEADLINE_MS;

@@ -5,12 +5,12 @@ import type { GameRun } from "../../game-run";
 import type { GameStore } from "../../store";
 import type { World } from "./world";
 
-/** The fault of the next call of a kind. */
+/** A fault that the next call of one kind will have. */
 export type Fault = "crash before" | "crash after" | "fail before" | "fail after";
 
 /** A process of a game that can be killed in the middle of a call, and be suspended. */
 export class UnsafeProcess<State> {
-  /** Faults of the next save, load and call to publish. */
+  /** The faults that the next calls to save, load and publish will have. */
   readonly faults: { save?: Fault; load?: Fault; publish?: Fault } = {};
   readonly consumer: string;
   /** The shards that core has assigned to this process, even while it is suspended. */
@@ -35,7 +35,7 @@ export class UnsafeProcess<State> {
     return this.#isDead;
   }
 
-  /** Whether this process has made the call with these events. */
+  /** Whether the call to publish with these events is from this process. */
   isPublishing(events: readonly OutboundEvent[]): boolean {
     return this.#published.has(events);
   }
@@ -73,7 +73,7 @@ export class UnsafeProcess<State> {
     return result;
   }
 
-  /** Resolves when the process is not suspended. Rejects if it is dead. */
+  /** Resolves once the process is not suspended. Rejects if it is dead. */
   async #running(): Promise<void> {
     await this.#resumed.opened;
     if (this.#isDead) throw new LinkClosed();

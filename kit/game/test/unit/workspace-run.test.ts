@@ -28,7 +28,7 @@ async function stateOf(store: GameStore, channel = "") {
   return (await store.load(WORKSPACE))?.document.states[channel];
 }
 
-test("after a lost stream, the events that were in progress come before later events", async () => {
+test("after a stream is lost, the events that were in progress are handled before later events", async () => {
   const blocked = gate();
   const { game } = noting((word) => (word === "a" ? blocked.opened : undefined));
   const world = new World(game);
@@ -59,7 +59,7 @@ test("an event whose handler fails after its shard has moved does not block the 
   fed.run.lost([0]);
   blocked.open();
   await fed.run.settled();
-  // Another process has handled the first event, and the shard comes back.
+  // Another process has handled the first event, and this process gains the shard again.
   fed.run.gained([0]);
   fed.deliver("do b", 2);
   await fed.run.settled();
@@ -108,7 +108,7 @@ test("an event that was dropped as a dead letter is dropped again if the rest of
   expect(world.core.report().map(({ code }) => code)).toEqual(["dead-letter"]);
 });
 
-test("an event is handled if it arrives during a save that fails because of another process", async () => {
+test("an event that arrives during a save is handled, even if the save fails because another process has saved first", async () => {
   const { game } = noting(() => undefined);
   const store = memoryStore();
   const world = new World(game, store);
@@ -126,7 +126,7 @@ test("an event is handled if it arrives during a save that fails because of anot
   if (stored === undefined) throw new Error("nothing is stored");
   await store.save(WORKSPACE, { ...stored, version: stored.version + 1 }, undefined);
   isSlow = true;
-  // The outbox is flushed, and the event arrives meanwhile.
+  // The event arrives while the document with the empty outbox is saved.
   world.clock.advance(1_000);
   void world.command("do b");
   await idle();
@@ -202,7 +202,7 @@ test("a handler that never ends is logged, and fails after 2 minutes", async () 
   expect(world.shown).toEqual([DROPPED, "room: b"]);
 });
 
-test("timers that start each other at once do not stop the events", async () => {
+test("timers that start each other immediately do not block events", async () => {
   let rings = 0;
   const game = createGame({ name: "endless" });
   const ring: () => TimerToken = game.timer("ring", (turn) => {
@@ -256,7 +256,7 @@ test.each<[string, unknown]>([
   ["one row of buttons without an array of rows", { text: "x", buttons: [{ label: "a", action: "b" }] }],
   ["a button that is a text", { text: "x", buttons: [["a"]] }],
   ["a lifetime that is too long", { text: "x", lifetime: Number.MAX_VALUE }],
-])("content with %s makes its handler fail, and no later one", async (_what, content) => {
+])("content with %s makes its own handler fail, but no later handler", async (_what, content) => {
   const game = createGame({ name: "posting" });
   game.command("wrong", "posts", (turn) => void turn.reply(content as Content));
   game.command("hi", "answers", (turn) => void turn.reply("hi"));
@@ -282,7 +282,7 @@ test("a question can wait for days", async () => {
   expect(world.shown).toEqual(["room: Your name?", "room: name Ada"]);
 });
 
-test("the timers of a shard that is lost and gained during a load are loaded again", async () => {
+test("the timers of a shard that is lost and gained again during a load are loaded again", async () => {
   const game = createGame({ name: "ringing" });
   const ring = game.timer("ring", (turn) => void turn.reply("ring"));
   game.command("later", "rings later", (turn) => void turn.after("20 s", ring()));
@@ -309,7 +309,7 @@ test("the timers of a shard that is lost and gained during a load are loaded aga
   expect(fed.shown).toEqual(["ring"]);
 });
 
-test("the events of a timer have a fence while there is no stream", async () => {
+test("the events of a timer have the fence of the last stream while there is no stream", async () => {
   const blocked = gate();
   const game = createGame({ name: "ringing" });
   const ring = game.timer("ring", async (turn) => {
@@ -328,7 +328,7 @@ test("the events of a timer have a fence while there is no stream", async () => 
   expect(fed.published.map(({ fence }) => fence)).toEqual([{ streamId: "one", deliveryId: "", attempt: 0 }]);
 });
 
-test("the events of a timer are published after the stream was lost during their publication", async () => {
+test("the events of a timer are published by the next stream if the stream is lost during their publication", async () => {
   const game = createGame({ name: "ringing" });
   const ring = game.timer("ring", (turn) => void turn.reply("ring"));
   game.command("later", "rings later", (turn) => void turn.after("20 s", ring()));

@@ -47,7 +47,7 @@ export class World<State> {
     return run;
   }
 
-  /** Ends a process as a crash does. */
+  /** Stops a process as a crash would. */
   kill(run: GameRun<State>): void {
     run.kill();
     this.processes.find((each) => each.run === run)?.link.kill();

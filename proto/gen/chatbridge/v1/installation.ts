@@ -105,13 +105,13 @@ export interface RedisInfo {
 
 /** RedisSettings are the settings of a Redis master that decide what can be lost. */
 export interface RedisSettings {
-  /** append_only is the setting appendonly: "yes" or "no". */
+  /** append_only is the Redis setting `appendonly`: "yes" or "no". */
   appendOnly: string;
-  /** append_fsync is the setting appendfsync: "always", "everysec" or "no". */
+  /** append_fsync is the Redis setting `appendfsync`: "always", "everysec" or "no". */
   appendFsync: string;
-  /** save is the setting save; empty when the server makes no snapshots by itself. */
+  /** save is the Redis setting `save`; empty when the server makes no snapshots by itself. */
   save: string;
-  /** maxmemory_policy is the setting maxmemory-policy, e.g. "noeviction". */
+  /** maxmemory_policy is the Redis setting `maxmemory-policy`, e.g. "noeviction". */
   maxmemoryPolicy: string;
 }
 

@@ -882,7 +882,7 @@ export interface ListChangesResponse {
   changes: LoggedChange[];
 }
 
-/** LoggedChange is one change of a workspace. */
+/** LoggedChange is one change that was made to a workspace. */
 export interface LoggedChange {
   /** id of the entry in the log of changes. */
   id: string;
