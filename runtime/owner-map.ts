@@ -36,7 +36,7 @@ export class OwnerMap<Value> {
 
   /**
    * @param create returns the value of an owner who is not in the map
-   * @param isIdle returns whether the owner can be forgotten, because the owner's value is the same as a new value
+   * @param isIdle returns whether the owner can be forgotten, because a new value could replace the owner's value
    */
   constructor(create: () => Value, isIdle: (value: Value) => boolean, forgetAt = FORGET_AT) {
     this.#create = create;

@@ -27,8 +27,8 @@ const EXIT_BAD_SETTINGS = 78; // EX_CONFIG
  * Starts a process, and stops it on SIGTERM or SIGINT (graceful shutdown). No handler catches uncaught exceptions or
  * unhandled rejections, so Node ends the process with code 1. A process with `drainMs` first drains for this time, or
  * until the second signal. Invalid settings, e.g. a port that is in use, or a `LastingFault` at the start result in one
- * message on stderr and exit code 78. Any other fault at the start results in a message and exit code 1. If the process
- * fails to stop within 10 seconds after the drain, it logs the failure and exits with code 1.
+ * message on stderr and exit code 78. Any other fault at the start results in a message and exit code 1. If `close`
+ * fails, or takes more than 10 seconds after the drain, the process logs this and exits with code 1.
  */
 export async function runProcess(
   start: (stopping: AbortSignal) => Promise<{ running: Running; log: Logger }>,

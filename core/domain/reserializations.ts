@@ -17,7 +17,10 @@ const slashes = (text: string): string => ascii(text).replaceAll("/", "\\/");
 const COMPACT = { comma: ",", colon: ":" } as const;
 const SPACED = { comma: ", ", colon: ": " } as const;
 
-/** The JSON styles of common libraries for JavaScript, Ruby, Python, PHP and Go, with and without sorted keys. */
+/**
+ * The JSON styles of common libraries for JavaScript, Ruby, Python, PHP and Go, most of them with and without sorted
+ * keys.
+ */
 const STYLES: readonly JsonStyle[] = [
   { ...COMPACT, isSorted: false, escape: keep },
   { ...SPACED, isSorted: false, escape: ascii },

@@ -4,7 +4,7 @@ import { malformedCause } from "./malformed-signature";
 import { reserializations } from "./reserializations";
 import { parseSignature } from "./signature";
 
-/** An invalid signature, and the parts of the request that it should sign. */
+/** An invalid signature, and the parts of the request that help to explain it. */
 export interface FaultySignature {
   /** The header; undefined when the request has none. */
   readonly header: string | undefined;

@@ -10,7 +10,10 @@ import { addPushMetrics } from "./push-metrics";
 import { addStoreMetrics } from "./store-metrics";
 import { addWorkspaceMetrics } from "./workspace-metrics";
 
-/** Counts for the files of tokens and certificates, which core reads again when they change. */
+/**
+ * Counts of the accepted tokens, and of the faults in the files of tokens and certificates, which core reads again when
+ * they change.
+ */
 export interface RenewedFileCounts {
   readonly tokens: { count(role: "edge" | "game" | "operator"): number };
   faults(): number;

@@ -17,7 +17,10 @@ export type SignedPart = { readonly body: Uint8Array } | { readonly query: strin
  * signature.
  */
 export interface SignatureCheck {
-  /** The number of the secret that the digest was computed with: 1 for the newest secret; 0 if no secret matches. */
+  /**
+   * The number of the active secret under which the digest is valid: 1 for the newest secret; 0 if the digest is
+   * invalid.
+   */
   readonly secretNumber: number;
   /** Undefined when the digest is valid. */
   readonly cause: SignatureCause | undefined;

@@ -36,9 +36,9 @@ const KINDS: Readonly<Record<Refusal["refused"], RefusalKind>> = {
 };
 
 /**
- * Maximum number of signature diagnoses per second at one core. A workspace can have at most one per second. Workspaces
- * with a diagnosis in the last minute can have only `repeated` of them, so that floods at some workspaces leave room
- * for others.
+ * Maximum number of signature diagnoses per second at one core. A workspace can have at most one per second. After
+ * `repeated` diagnoses in a second, only workspaces without a diagnosis in the last minute get one, so that floods at
+ * some workspaces leave room for others.
  */
 const DIAGNOSES_MAX = { all: 20, repeated: 10 } as const;
 const SECOND_MS = 1_000;

@@ -7,8 +7,8 @@ const LEAST_PART = 1 / 8;
 
 /**
  * Returns the rule by which the workspaces share the window. One busy workspace uses at most half of the window, and two
- * use at most a third each. So there is always room for an event of another workspace. While the consumer acks fast,
- * the shares are larger: see `largerShare`.
+ * use at most a third each. So the events of one or two workspaces leave room for those of others. While the consumer
+ * acks fast, the shares are larger: see `largerShare`.
  *
  * @param counts the number of events in flight of each workspace; `Infinity` for a workspace whose next events must
  * wait

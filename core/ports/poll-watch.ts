@@ -38,7 +38,10 @@ export interface Found {
   readonly operatorEventsDropped: Readonly<Record<OperatorEventDrop, number>>;
 }
 
-/** Finds poll workspaces whose bridges have stopped polling, and stores emails to the owners of these workspaces. */
+/**
+ * Finds poll workspaces whose bridges do not poll while events wait, and stores emails to the owners of these
+ * workspaces.
+ */
 export interface PollWatch {
   /**
    * Marks poll workspaces of the shard as failing when their events have waited five minutes without a poll. Adds one

@@ -36,8 +36,8 @@ export type StateCounts = Readonly<Record<WorkspaceState, number>>;
 export interface WorkspaceStates {
   /**
    * Returns one page, the most urgent states first. Failing workspaces are sorted by the time at which they began to
-   * fail. Other workspaces with the same state are sorted by the time of their creation, newest first. The result is
-   * undefined when `after` is not a valid `next`.
+   * fail, latest first. Other workspaces with the same state are sorted by the time of their creation, newest first.
+   * The result is undefined when `after` is not a valid `next`.
    *
    * A `next` is a place in this order. If a workspace changes its state between two pages, its place changes: the
    * following pages may contain it again, or may not contain it at all. Other workspaces are neither lost nor repeated.

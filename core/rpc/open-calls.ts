@@ -9,8 +9,8 @@ interface OpenCall {
 }
 
 /**
- * Milliseconds for which a lane stays open after core no longer accepts its token. In this time, core answers the
- * pending calls, and the edge replaces the lane.
+ * Maximum milliseconds for which a lane stays open after core no longer accepts its token. In this time, core answers
+ * the pending calls, and the edge replaces the lane.
  */
 const LEAVE_WITHIN_MS = 5_000;
 

@@ -2,10 +2,10 @@
 const LOG_AFTER_MS = 60_000;
 /**
  * Maximum number of remembered workspaces with unlogged counts, and of those with unlogged samples. An entry takes
- * about 100 bytes, so all entries take at most 7 MB. The unlogged writes of further workspaces are never logged.
+ * about 100 bytes, so all entries take at most 7 MB. For further workspaces, core does not log the writes later.
  */
 const WAITING_MAX = 32_768;
-/** Maximum number of workspaces whose writes are logged in one call of `take`. */
+/** Maximum number of workspaces that one call of `take` returns. */
 const AT_ONCE_MAX = 1_024;
 
 /** Says which data of a write Redis did not log in the append-only file. */
@@ -22,7 +22,7 @@ export interface Unlogged {
  * only one logged write per minute and workspace.
  */
 export class UnloggedWrites {
-  /** The time of the last unlogged write of counts for each workspace, oldest first. */
+  /** The time of the last write of each workspace that has unlogged counts, oldest first. */
   readonly #counts = new Map<string, number>();
   /** The time of the first unlogged write of samples for each workspace, oldest first. */
   readonly #samples = new Map<string, number>();

@@ -79,7 +79,7 @@ test("a member who changes the nick keeps the id, and gets private messages unde
 
 test("the bridge explains why private lines without a question, corrections and encrypted lines have no effect, and does not name other rooms", async () => {
   cid.whisper(`${ROOM}/games`, "!2");
-  const hint = await cid.sees("No question waits");
+  const hint = await cid.sees("No question is waiting");
   expect(hint).toMatchObject({
     type: "chat",
     nick: "games",

@@ -1,8 +1,9 @@
 -- The free space in a shard's inbound log. An event leaves the log when every group has acked it, or after a day.
 -- The log has a bound in entries and in bytes. When the log reaches a bound, events that at least one group has
 -- acked leave the log, even if other groups have not acked them. So a game that has stopped cannot block the other
--- games. Reaching a bound never removes an event that no group has acked. If a log at its bound contains only events
--- that no group has acked, the log is full, and `append` rejects new events.
+-- games. While there is a group, reaching a bound never removes an event that no group has acked. Without a group, the
+-- oldest events leave. If a log at its bound contains only events that no group has acked, the log is full, and
+-- `append` rejects new events.
 
 -- Default number of entries in a node of a stream. With `~`, Redis removes only whole nodes, and stops before a node that
 -- would exceed the LIMIT.

@@ -17,7 +17,7 @@ interface Sighting {
 }
 
 const LOOK_EVERY_MS = 200;
-/** Milliseconds after which a core that has crashed no longer counts as alive. */
+/** Maximum milliseconds to wait until crashed cores and their leases have expired. */
 const WAIT_MAX_MS = 2 * LEASE_MS + 1_000;
 
 /**

@@ -16,7 +16,7 @@ const ANSWER =
  * Replaces the libraries of all cores with stubs, whose functions only return an error. A core may have been paused since
  * before the migration, e.g. with its virtual machine, so that its leases have expired. When such a core continues, it
  * does not read the mark first. Without the stubs, such a core could write events in the old format, which no core
- * would serve. A core that starts replaces the stub with its own library.
+ * would serve. A core that starts loads its own library again, which replaces a stub of the same name.
  *
  * @param own the name of the library of the migration
  */

@@ -211,7 +211,7 @@ test("a member gets at most one hint in 10 seconds, and one explanation in 10 mi
 // time: controlled
 test("the limit of explanations applies to each kind of mistake separately", async () => {
   const { chat, whispers } = setUp([choices("a", "b")]);
-  expect(await whispers("hi")).toContain("No question waits");
+  expect(await whispers("hi")).toContain("No question is waiting");
   jest.advanceTimersByTime(10_000);
   expect(await whispers("2", [QUIZ])).toContain("Numbers count");
   jest.advanceTimersByTime(10_000);

@@ -96,8 +96,9 @@ export interface OutboundEvent {
    */
   traceparent: string;
   /**
-   * fence makes core refuse the event with PUBLISH_REFUSAL_STALE if the game no longer owns the shard or the delivery
-   * that the fence names. Unset means that core does not check the owner.
+   * fence makes core refuse the event with PUBLISH_REFUSAL_STALE if the stream in the fence no longer owns the shard of
+   * the event's workspace. The same applies if the delivery in the fence was acked, or was delivered again. If fence is
+   * unset, core checks neither.
    */
   fence: Fence | undefined;
 }

@@ -993,7 +993,7 @@ export interface GetEventResponse {
   attempts: EventAttempt[];
   /**
    * sent_again lists the calls of SendAgain that queued the event, oldest first. For each workspace, core stores only
-   * the last 300 events that were sent again, until 7 days after the last one.
+   * the last 300 events that were sent again, each for at least 7 days.
    */
   sentAgain: SentAgain[];
   /** expires_at is when the event expires; unset when unknown, and for an event that never expires. */
