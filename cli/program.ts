@@ -37,8 +37,8 @@ Settings, from the environment:
   CORE_TLS_CA       PEM file of the authority that issued core's certificate; turns TLS on
   CORE_TLS_CERT, CORE_TLS_KEY   PEM files of the client certificate and its key; set both or neither
   DASHBOARD_INSIDE, DASHBOARD_URL   addresses of the dashboard for this program and for people, for sign-in and doctor
-  BASE_URL          base address at which this program reaches an edge (http://127.0.0.1:8080), for listen and doctor
-  PUBLIC_URL        base address of the service for bridges, for new workspaces; BASE_URL if unset
+  BASE_URL          base address at which this program reaches an edge, for listen (http://127.0.0.1:8080) and doctor
+  PUBLIC_URL        base address of the service for bridges, for new workspaces; used for doctor if BASE_URL is unset
   WORKSPACE_ID      id of a workspace, for listen
   SIGNING_SECRET    the secret for listen, sign and verify
   NO_COLOR, FORCE_COLOR   1 turns colour off or on; by default, only a terminal shows colour

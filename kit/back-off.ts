@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Timing {
   /** Returns the time, ms since the epoch. */
   now(): number;
-  /** Waits for `ms`. Waits. Resolves early, without an error, when the signal is aborted. */
+  /** Waits for `ms`. Resolves early, without an error, when the signal is aborted. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   random(): number;

@@ -7,8 +7,8 @@ export interface BridgeStatus {
   /** Time of the last successful poll, or of the last accepted push. */
   readonly lastContactAt: Date | undefined;
   /**
-   * Message of the last problem. In poll mode, a successful poll resets `problem` to undefined, unless a message waits
-   * because the chat refuses it, or the cursor is not saved yet. In push mode, an accepted push resets it.
+   * Message of the last problem. An accepted push resets `problem` to undefined. In poll mode, a successful poll does
+   * so too, unless a message waits because the chat refuses it, or the cursor is not saved yet.
    */
   readonly problem: string | undefined;
   /** The channels and direct conversations whose messages wait because the chat refuses them, at most 20. */

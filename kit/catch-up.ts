@@ -42,7 +42,8 @@ export interface CatchUpOptions {
   /** Milliseconds after which a call to the chat counts as refused; 30,000 by default. */
   readonly chatTimeoutMs?: number;
   /**
-   * Called for each event that is skipped without a call to the chat, and when events expired before they were fetched.
+   * Called for each event that changes nothing in the chat, e.g. an update that the chat refused, and when events
+   * expired before they were fetched.
    */
   readonly onEffect?: (effect: Exclude<BridgeEffect, ForChat>) => void;
   /** Called after each change of the state. */

@@ -31,7 +31,7 @@ export interface PollerOptions extends PollOptions {
   readonly intervalMs?: number;
   /**
    * Called for each problem that does not stop the poller, and for each event that is invalid or has an unknown type.
-   * Two problems can occur at every poll: a page is not handled and polled again, or the cursor cannot be saved. Such a
+   * Some problems can occur at every poll, e.g. a page that is not handled, or a cursor that cannot be saved. Such a
    * problem is reported once, and again only after it has been solved or a poll has failed. The default emits a process
    * warning.
    */

@@ -19,8 +19,8 @@ export interface ConnectionState {
 
 /**
  * Answers `GET /health` with the state of each connection and room as JSON: 200 if all connections are up, otherwise
- * 503. A room with a problem does not change the HTTP status, because a restart would not help. `port` is the
- *      listener's port.
+ * 503. A room with a problem does not change the HTTP status, because a restart would not help.
+ * `port` is the port of the listener.
  */
 export async function listenForHealth(
   at: HostPort,

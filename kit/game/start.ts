@@ -39,7 +39,7 @@ export interface StartOptions extends SettingOptions {
    * false.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Settings that the program has already read. They replace the environment and all options above except `store`. */
+  /** Settings that the program has already read. They replace the environment, and the options of `SettingOptions`. */
   readonly settings?: CommonSettings | undefined;
   /** Replaces `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;

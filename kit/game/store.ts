@@ -21,8 +21,8 @@ export interface Wake {
 export interface GameStore {
   load(workspaceId: string): Promise<StoredDocument | undefined>;
   /**
-   * Stores a document if the stored version is `version - 1` (0 if nothing is stored). Resolves to false if another
-   * process has saved a different version. When it resolves to true, the document is durable.
+   * Stores a document if the stored version is `version - 1` (0 if nothing is stored). Otherwise, resolves to false,
+   * because another process has saved the workspace. When the promise resolves to true, the document is durable.
    *
    * @param wakeAtMs the time for `wakes`; undefined if the workspace need not be woken
    */
