@@ -27,19 +27,19 @@ const ALTERATIONS: readonly Alteration[] = [
     alter: (text) => inBytes(text).toString("ascii"),
   },
   {
-    as: "decoded as ASCII, with U+FFFD for each byte outside ASCII",
+    as: "decoded as ASCII, with U+FFFD for each other byte",
     alter: (text) => inBytes(text).toString("latin1").replaceAll(OUTSIDE_ASCII, "\ufffd"),
   },
   {
-    as: "encoded as Latin-1, with ? for each character outside Latin-1",
+    as: "encoded as Latin-1, with ? for each other character",
     alter: (text) => Buffer.from(text.replaceAll(/[^\0-\xff]/gu, "?"), "latin1"),
   },
   {
-    as: "encoded as ASCII, with ? for each character outside ASCII",
+    as: "encoded as ASCII, with ? for each other character",
     alter: (text) => text.replaceAll(OUTSIDE_ASCII, "?"),
   },
   {
-    as: "encoded as ASCII, with ? for each UTF-16 unit outside ASCII",
+    as: "encoded as ASCII, with ? for each other UTF-16 unit",
     alter: (text) => text.replaceAll(/[^\0-\x7f]/g, "?"),
   },
   { as: "stripped of all characters outside ASCII", alter: (text) => text.replaceAll(OUTSIDE_ASCII, "") },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Page } from "playwright-core";
 import { poll } from "../harness/bridge";
 import { DESKTOP, PHONE, testBrowser, untilCount, untilFocused } from "../harness/browser";
@@ -42,6 +43,10 @@ async function log(name: string, status: number): Promise<void> {
 }
 
 const namesOf = (page: Page) => page.locator("tbody .row-link").allInnerTexts();
+
+/** Waits for exactly these rows: the count above the list can change just before the rows do. */
+const untilListed = (page: Page, names: readonly string[]) =>
+  until(`the list contains ${names.join(", ")}`, async () => isDeepStrictEqual(await namesOf(page), names));
 const rowOf = (page: Page, name: string) =>
   page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
 const chip = (page: Page, name: RegExp) =>
@@ -80,7 +85,7 @@ test("each state has a link with its number of workspaces; the URL contains the 
   const { page } = await browser.visitSignedIn(dashboardUrl);
   await chip(page, /^Failing 1$/).click();
   await page.getByText("1 workspace with the state Failing").waitFor();
-  expect(await namesOf(page)).toEqual(["Chess club"]);
+  await untilListed(page, ["Chess club"]);
   expect(new URL(page.url()).search).toBe("?state=failing");
   await page.reload();
   await page.getByText("1 workspace with the state Failing").waitFor();
@@ -90,7 +95,7 @@ test("each state has a link with its number of workspaces; the URL contains the 
   expect(new URL(page.url()).search).toBe("?state=failing&search=trivia");
   await chip(page, /^Healthy 2$/).click();
   await rowOf(page, "Trivia night").getByText("Healthy").waitFor();
-  expect(await namesOf(page)).toEqual(["Trivia night"]);
+  await untilListed(page, ["Trivia night"]);
   await chip(page, /^All 5$/).click();
   await page.goto(`${dashboardUrl}/?state=degraded`);
   await page.getByText("No workspace has the state Degraded.").waitFor();

@@ -48,7 +48,7 @@ export const FIRST_POLL_RULES: readonly Rule<PollTarget>[] = [
   {
     id: "cursor",
     says: "The bridge passes a page's `next` back as `after`, exactly as received, and passes no `after` while `next` is null.",
-    fix: "store `next` as text, and send it unchanged as `after`; omit `after` as long as `next` is null",
+    fix: "store `next` as the text that it is, and send it unchanged as `after`; omit `after` as long as `next` is null",
     isGate: true,
     async judge(target) {
       const { make, taken, session } = target;

@@ -29,14 +29,14 @@ export const GATE_RULE: Rule<ServiceTarget> = {
 export const BODY_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "field-rules",
-    says: "A value within the bounds of its field is accepted; any other value is rejected with a 400 that names the field.",
+    says: "Every field is accepted within its bounds, and otherwise rejected with a 400 that names the field.",
     fix: "validate each field against the contract's tables, and name the first invalid field by its dotted path",
     judge: (target) => judgeCases(target, TEXT_CASES),
   },
   {
     id: "unknown-fields",
     says: "Unknown types and fields are rejected with a 400 that names the field.",
-    fix: "reject additional properties in inbound events, and in their channel and user",
+    fix: "allow no additional properties in inbound events, or in their channel and user",
     judge: (target) => judgeCases(target, UNKNOWN_CASES),
   },
   {

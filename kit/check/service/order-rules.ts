@@ -35,7 +35,7 @@ export const ORDER_RULES: readonly Rule<ServiceTarget>[] = [
   {
     id: "signatures-refused",
     says: "A missing, malformed or wrong Service-Signature is answered with 401.",
-    fix: "accept only t=<digits>, followed by one or more ,v1=<hex>, and compare the whole digest with the HMAC of <t>.<raw body>",
+    fix: "accept only t=<digits> and one or more ,v1=<hex>, and compare the whole digest with the digest of <t>.<raw body>",
     async judge({ post, poll, secrets }) {
       const body = JSON.stringify(EVENTS.message);
       for (const { what, spoil } of [...MALFORMED, ...WRONG]) {

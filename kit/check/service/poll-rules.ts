@@ -163,7 +163,7 @@ const PAGE_RULES: readonly Rule<ServiceTarget>[] = [
         }
         if (!isLast && !page.hasMore) throw new Broken("hasMore is false before the last event");
         if (isLast && page.next !== whole.next)
-          throw new Broken("`next` of the last page differs from `next` of the larger page");
+          throw new Broken("next of the last page differs from next of the larger page");
         after = `after=${page.next}&`;
       }
       return { note: `${whole.events.length} pages` };
